@@ -27,7 +27,7 @@ use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par,
 
 use crate::error::require;
 use crate::frontier::{VertexSet, map_sources, push_grain};
-use crate::pagerank::{change_at_spots, change_of_one_more, out_degrees};
+use crate::pagerank::{change_at_spots, change_of_one_more, degrees};
 use crate::spots::check_all;
 use crate::{Error, Result};
 
@@ -237,7 +237,7 @@ pub fn delta_pagerank(
     let mut state = State {
         view,
         vertices: VertexSet::of(view),
-        degrees: out_degrees(view),
+        degrees: degrees(view, Direction::Out),
         damping,
         rank: zeros(),
         residual: zeros(),

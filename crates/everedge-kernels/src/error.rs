@@ -49,6 +49,22 @@ pub enum Error {
         expected: &'static str,
     },
 
+    /// Scores still change after all iterations.
+    #[error(
+        "{kernel} has not converged: after {iterations} iterations one more changes the scores by \
+         {change}, not by less than the tolerance: {advice}"
+    )]
+    NotConverged {
+        /// The kernel.
+        kernel: &'static str,
+        /// How many iterations were done.
+        iterations: u32,
+        /// By how much one more changes the scores, measured as the tolerance is.
+        change: f64,
+        /// What to change.
+        advice: &'static str,
+    },
+
     /// A result lacks a property that every right result has.
     #[error(
         "the answer of {kernel} is wrong, which is a fault of everedge (vertices by number): {property}"
@@ -78,7 +94,9 @@ impl Error {
                 bad_weight(&name(src), &name(dst), weight, expected)
             }
             Self::TooManyPaths { from } => too_many_paths(&name(from)),
-            Self::BadParameter { .. } | Self::WrongResult { .. } => self.to_string(),
+            Self::BadParameter { .. } | Self::NotConverged { .. } | Self::WrongResult { .. } => {
+                self.to_string()
+            }
         }
     }
 }

@@ -165,6 +165,21 @@ impl Frontier {
         }
     }
 
+    /// Returns the sum of `f` of every member, called in parallel.
+    pub(crate) fn sum(&self, f: impl Fn(VertexId) -> u64 + Sync + Send) -> u64 {
+        let sums = match &self.members {
+            Members::Sparse(list) => par::map_chunks(list, CLASSIFIED_GRAIN, |list| {
+                list.iter().map(|&v| f(v)).sum::<u64>()
+            }),
+            Members::Dense(bitmap) => {
+                par::map_ranges(bitmap.bound(), CLASSIFIED_GRAIN as u32, |range| {
+                    range.filter(|&v| bitmap.contains(v)).map(&f).sum()
+                })
+            }
+        };
+        sums.into_iter().sum()
+    }
+
     /// Returns the members, in no particular order; from now on they are kept as a list.
     ///
     /// Cost: nothing for a list, the ids of a bitmap.

@@ -22,18 +22,27 @@
 mod bc;
 mod best_paths;
 mod bfs;
+mod bipartition;
 mod cdlp;
+mod closeness;
+mod convergence;
 mod delta_pagerank;
+mod eigenvector;
 mod error;
 mod frontier;
+mod hits;
+mod katz;
 mod kcore;
 mod lcc;
+mod many_searches;
+mod matrix;
 pub mod naive;
 mod one_core;
 mod one_hop;
 mod oriented;
 mod pagerank;
 mod path;
+mod personalized_pagerank;
 mod radii;
 mod reversed;
 mod scc;
@@ -41,6 +50,7 @@ mod spots;
 mod ssnp;
 mod sssp;
 mod sswp;
+mod topological_order;
 mod triangles;
 mod two_hop;
 mod viterbi;
@@ -51,13 +61,25 @@ pub use bc::{
     verify_betweenness,
 };
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, spot_check_bfs, verify_bfs};
+pub use bipartition::{
+    Bipartition, NO_COLOR, bipartition, spot_check_bipartition, verify_bipartition,
+};
 pub use cdlp::{Cdlp, CdlpConfig, NO_LABEL, cdlp, spot_check_cdlp, verify_cdlp};
+pub use closeness::{
+    Closeness, ClosenessConfig, Harmonic, closeness, harmonic, spot_check_closeness,
+    spot_check_harmonic, verify_closeness, verify_harmonic,
+};
 pub use delta_pagerank::{
     DeltaPageRank, DeltaPageRankConfig, delta_pagerank, spot_check_delta_pagerank,
     verify_delta_pagerank,
 };
+pub use eigenvector::{
+    Eigenvector, EigenvectorConfig, eigenvector, spot_check_eigenvector, verify_eigenvector,
+};
 pub use error::{Error, Result};
 pub use frontier::{EdgeMap, EdgeStep, Frontier};
+pub use hits::{Hits, HitsConfig, hits, spot_check_hits, verify_hits};
+pub use katz::{Katz, KatzConfig, katz, spot_check_katz, verify_katz};
 pub use kcore::{
     Coreness, coreness, spot_check_coreness, spot_check_kcore, verify_coreness, verify_kcore,
 };
@@ -68,11 +90,19 @@ pub use pagerank::{
     PageRank, PageRankConfig, pagerank, pagerank_from, spot_check_pagerank, verify_pagerank,
 };
 pub use path::{Path, shortest_path, shortest_weighted_path, verify_path, verify_weighted_path};
+pub use personalized_pagerank::{
+    PersonalizedPageRankConfig, personalized_pagerank, spot_check_personalized_pagerank,
+    verify_personalized_pagerank,
+};
 pub use radii::{Radii, RadiiConfig, radii, spot_check_radii, verify_radii};
 pub use scc::{Scc, SccConfig, scc, spot_check_scc, verify_scc};
 pub use ssnp::{Ssnp, spot_check_ssnp, ssnp, verify_ssnp};
 pub use sssp::{Sssp, SsspConfig, spot_check_sssp, sssp, verify_sssp};
 pub use sswp::{Sswp, spot_check_sswp, sswp, verify_sswp};
+pub use topological_order::{
+    NO_LEVEL, TopologicalOrder, spot_check_topological_order, topological_order,
+    verify_topological_order,
+};
 pub use triangles::{Triangles, spot_check_triangles, triangles, verify_triangles};
 pub use two_hop::{spot_check_two_hop, two_hop, two_hop_count, two_hop_sum, verify_two_hop};
 pub use viterbi::{Viterbi, spot_check_viterbi, verify_viterbi, viterbi};

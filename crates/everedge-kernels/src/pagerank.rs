@@ -25,6 +25,7 @@
 
 use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch};
 
+use crate::convergence::check_tolerance;
 use crate::error::require;
 use crate::frontier::VertexSet;
 use crate::spots::{LIST_MAX, Spots, check_all};
@@ -75,18 +76,15 @@ pub struct PageRank {
 }
 
 impl PageRankConfig {
-    fn check(&self) -> Result<()> {
-        let fail = |name, value, expected| Err(Error::BadParameter { name, value, expected });
+    pub(crate) fn check(&self) -> Result<()> {
         if !(0.0..=1.0).contains(&self.damping) {
-            return fail("damping", self.damping, "from 0 to 1");
+            let (value, expected) = (self.damping, "from 0 to 1");
+            return Err(Error::BadParameter { name: "damping", value, expected });
         }
-        if self.tolerance.is_nan() || self.tolerance < 0.0 {
-            return fail("tolerance", self.tolerance, "0 or more");
-        }
-        Ok(())
+        check_tolerance(self.tolerance)
     }
 
-    fn is_narrow(&self) -> bool {
+    pub(crate) fn is_narrow(&self) -> bool {
         self.tolerance == 0.0 || self.tolerance >= NARROW_TOLERANCE
     }
 }
@@ -197,7 +195,8 @@ fn iterate<Q: Quotient>(
     rank: &mut [f64],
     quotient: &mut [Q],
 ) -> f64 {
-    let shared = divide(view, degrees, damping, rank, quotient);
+    let dangling = divide(view, degrees, rank, quotient);
+    let shared = spread(view, damping, dangling);
     let quotient = &*quotient;
     let home_of = |first| view.home(first as VertexId, Direction::In);
     let pull_ranks = |first, ranks: &mut [f64]| {
@@ -218,7 +217,8 @@ pub(crate) fn change_of_one_more<Q: Quotient>(
 ) -> f64 {
     let (vertices, degrees) = (&VertexSet::of(view), kept_degrees::<Q>(view));
     let mut quotient = par::collect(rank.len(), |_| Q::default());
-    let shared = divide(view, degrees.as_deref(), damping, rank, &mut quotient);
+    let dangling = divide(view, degrees.as_deref(), rank, &mut quotient);
+    let shared = spread(view, damping, dangling);
     drop(degrees);
     let quotient = &quotient[..];
     let home_of = |first| view.home(first, Direction::In);
@@ -265,12 +265,12 @@ impl<Q: Quotient> ListVisitor for Pull<'_, Q> {
     }
 }
 
-/// Returns the out-degree of each id.
-pub(crate) fn out_degrees(view: &impl GraphView) -> Vec<u32> {
+/// Returns the out- or in-degree of each id.
+pub(crate) fn degrees(view: &impl GraphView, direction: Direction) -> Vec<u32> {
     let mut degrees = par::collect(view.vertex_bound() as usize, |_| 0);
     par::map_chunks_mut(&mut degrees, GRAIN, |first, degrees| {
         let range = first as VertexId..(first + degrees.len()) as VertexId;
-        view.for_each_degree(Direction::Out, range, |v, degree| {
+        view.for_each_degree(direction, range, |v, degree| {
             degrees[v as usize - first] = degree;
         });
     });
@@ -278,16 +278,15 @@ pub(crate) fn out_degrees(view: &impl GraphView) -> Vec<u32> {
 }
 
 /// Returns the out-degrees, if there is memory for them: what wide quotients take, they leave out.
-fn kept_degrees<Q: Quotient>(view: &impl GraphView) -> Option<Vec<u32>> {
-    (size_of::<Q>() < size_of::<f64>()).then(|| out_degrees(view))
+pub(crate) fn kept_degrees<Q: Quotient>(view: &impl GraphView) -> Option<Vec<u32>> {
+    (size_of::<Q>() < size_of::<f64>()).then(|| degrees(view, Direction::Out))
 }
 
-/// Divides each rank by the out-degree into `quotient`; returns what every vertex gets besides: its part of
-/// the ranks that have no out-edge to go, and what is not passed on along edges.
-fn divide<Q: Quotient>(
+/// Divides each rank by the out-degree into `quotient`; returns the sum of the ranks that have no
+/// out-edge to go.
+pub(crate) fn divide<Q: Quotient>(
     view: &impl GraphView,
     degrees: Option<&[u32]>,
-    damping: f64,
     rank: &[f64],
     quotient: &mut [Q],
 ) -> f64 {
@@ -310,7 +309,12 @@ fn divide<Q: Quotient>(
         }
         dangling
     });
-    let dangling: f64 = dangling.into_iter().sum();
+    dangling.into_iter().sum()
+}
+
+/// Returns what every vertex gets besides: its part of the `dangling` ranks, and of what is not passed
+/// on along edges.
+fn spread(view: &impl GraphView, damping: f64, dangling: f64) -> f64 {
     (1.0 - damping + damping * dangling) / f64::from(view.vertex_count())
 }
 
@@ -406,7 +410,7 @@ pub(crate) fn change_at_spots(view: &impl GraphView, damping: f64, rank: &[f64])
         dangling
     });
     let dangling: f64 = dangling.into_iter().sum();
-    let shared = (1.0 - damping + damping * dangling) / f64::from(view.vertex_count());
+    let shared = spread(view, damping, dangling);
     Spots::one_of(SHARE, view.vertex_bound()).sum(|v| {
         if !view.is_vertex(v) || view.in_degree(v) as usize > LIST_MAX {
             return 0.0;

@@ -21,10 +21,11 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use everedge_core::{GraphView, SplitMix64, VertexId, par};
+use everedge_core::{GraphView, VertexId, par};
 
 use crate::error::require;
 use crate::frontier::{EdgeMap, EdgeStep, Frontier};
+use crate::many_searches::draw;
 use crate::spots::{LIST_MAX, Spots, check_all};
 use crate::{Error, Result, UNREACHED, bfs};
 
@@ -92,7 +93,7 @@ pub fn radii(view: &impl GraphView, config: &RadiiConfig) -> Result<Radii> {
         return Err(Error::BadParameter { name: "source_count", value: 0.0, expected });
     }
     let bound = view.vertex_bound() as usize;
-    let sources = draw(view, config);
+    let sources = draw(view, config.source_count, config.seed);
     let search = Search {
         reached_by: par::collect(bound, |_| AtomicU64::new(0)),
         next: par::collect(bound, |_| AtomicU64::new(0)),
@@ -102,21 +103,6 @@ pub fn radii(view: &impl GraphView, config: &RadiiConfig) -> Result<Radii> {
         par::among_threads(view.homes(), || search.run(view, sources));
     }
     Ok(Radii { radius: search.radius.into_iter().map(AtomicU32::into_inner).collect(), sources })
-}
-
-/// Draws the vertices to search from: a shuffle that ends when there are enough.
-fn draw(view: &impl GraphView, config: &RadiiConfig) -> Vec<VertexId> {
-    let mut vertices: Vec<_> = (0..view.vertex_bound()).filter(|&v| view.is_vertex(v)).collect();
-    let source_count = vertices.len().min(config.source_count as usize);
-    let mut random = SplitMix64::new(config.seed);
-    for place in 0..source_count {
-        let left = vertices.len() - place;
-        vertices.swap(place, place + random.below(left as u64) as usize);
-    }
-    vertices.truncate(source_count);
-    vertices.shrink_to_fit();
-    vertices.sort_unstable();
-    vertices
 }
 
 /// The searches from some sources, at most 64 at a time.

@@ -106,7 +106,7 @@ pub fn wcc(view: &impl GraphView) -> Wcc {
         visit_lists(view, Direction::In, || Sample::new(&component, round));
         compress(&component);
     }
-    let largest = most_frequent(view, &component);
+    let largest = most_frequent(view, |v| component[v as usize].load(Relaxed));
     let rest = |sampled| Rest { component: &component, largest, sampled };
     visit_lists(view, Direction::In, || rest(SAMPLED_NEIGHBORS));
     if view.is_directed() {
@@ -122,7 +122,7 @@ pub fn wcc(view: &impl GraphView) -> Wcc {
 }
 
 /// Shows the neighbors of all ids to visitors, each at the home of its lists.
-fn visit_lists<V: ListVisitor>(
+pub(crate) fn visit_lists<V: ListVisitor>(
     view: &impl GraphView,
     direction: Direction,
     visitor: impl Fn() -> V + Sync + Send,
@@ -199,7 +199,7 @@ impl ListVisitor for Rest<'_> {
 }
 
 /// Joins the trees of `u` and `v`.
-fn link(component: &[AtomicU32], u: VertexId, v: VertexId) {
+pub(crate) fn link(component: &[AtomicU32], u: VertexId, v: VertexId) {
     let of = |v: u32| component[v as usize].load(Relaxed);
     let (mut a, mut b) = (of(u), of(v));
     while a != b {
@@ -217,27 +217,34 @@ fn link(component: &[AtomicU32], u: VertexId, v: VertexId) {
 
 /// Lets every vertex point at its root.
 fn compress(component: &[AtomicU32]) {
-    let of = |v: u32| component[v as usize].load(Relaxed);
     par::for_each_range(component.len() as u32, GRAIN, |range| {
-        for v in range {
-            let above = of(v);
-            let mut root = above;
-            while root != of(root) {
-                root = of(root);
-            }
-            if root != above {
-                component[v as usize].store(root, Relaxed);
-            }
-        }
+        range.for_each(|v| point_at_root(component, v as usize));
     });
 }
 
-/// Returns the component that the most vertices of an even sample are in, if there is a vertex.
-fn most_frequent(view: &impl GraphView, component: &[AtomicU32]) -> Option<VertexId> {
+/// Lets the vertex at `place` point at its root.
+#[inline]
+pub(crate) fn point_at_root(component: &[AtomicU32], place: usize) {
+    let of = |v: u32| component[v as usize].load(Relaxed);
+    let above = component[place].load(Relaxed);
+    let mut root = above;
+    while root != of(root) {
+        root = of(root);
+    }
+    if root != above {
+        component[place].store(root, Relaxed);
+    }
+}
+
+/// Returns the root that the most vertices of an even sample have, if there is a vertex.
+pub(crate) fn most_frequent(
+    view: &impl GraphView,
+    root_of: impl Fn(VertexId) -> u32,
+) -> Option<u32> {
     let bound = view.vertex_bound();
     let step = bound.div_ceil(SAMPLED_VERTICES).max(1) as usize;
     let sample = (0..bound).step_by(step).filter(|&v| view.is_vertex(v));
-    let mut roots: Vec<_> = sample.map(|v| component[v as usize].load(Relaxed)).collect();
+    let mut roots: Vec<_> = sample.map(root_of).collect();
     roots.sort_unstable();
     roots.chunk_by(|a, b| a == b).max_by_key(|equal| equal.len()).map(|equal| equal[0])
 }

@@ -3,10 +3,14 @@
 //! For tests, here and in crates that bring views of their own. One thread, no cleverness; they
 //! read out-neighbors only, so that a view whose in-neighbors differ is found out.
 
+mod centralities;
 mod cores;
+mod orders;
 mod paths;
 mod triangles;
 
+pub use centralities::{closeness, eigenvector, harmonic, hits, katz, personalized_pagerank};
+pub use orders::{bipartition, levels};
 pub use paths::{betweenness, ssnp, sswp, two_hop, viterbi};
 
 use std::collections::VecDeque;

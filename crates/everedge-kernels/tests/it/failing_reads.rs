@@ -5,13 +5,18 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use everedge_core::{Csr, CsrOptions, Edge, GraphView, VertexId, WeightedView, par};
 use everedge_kernels::{
-    BetweennessConfig, CdlpConfig, DeltaPageRankConfig, PageRankConfig, RadiiConfig, SccConfig,
-    Sources, SsspConfig, betweenness, bfs, cdlp, coreness, delta_pagerank, kcore, lcc, one_hop,
-    one_hop_sample, one_hop_sum, pagerank, radii, scc, spot_check_betweenness, spot_check_bfs,
-    spot_check_cdlp, spot_check_coreness, spot_check_delta_pagerank, spot_check_kcore,
-    spot_check_lcc, spot_check_one_hop, spot_check_pagerank, spot_check_radii, spot_check_scc,
-    spot_check_ssnp, spot_check_sssp, spot_check_sswp, spot_check_triangles, spot_check_two_hop,
-    spot_check_viterbi, spot_check_wcc, ssnp, sssp, sswp, triangles, two_hop, viterbi, wcc,
+    BetweennessConfig, CdlpConfig, ClosenessConfig, DeltaPageRankConfig, EigenvectorConfig,
+    HitsConfig, KatzConfig, PageRankConfig, PersonalizedPageRankConfig, RadiiConfig, SccConfig,
+    Sources, SsspConfig, betweenness, bfs, bipartition, cdlp, closeness, coreness, delta_pagerank,
+    eigenvector, harmonic, hits, katz, kcore, lcc, one_hop, one_hop_sample, one_hop_sum, pagerank,
+    personalized_pagerank, radii, scc, spot_check_betweenness, spot_check_bfs,
+    spot_check_bipartition, spot_check_cdlp, spot_check_closeness, spot_check_coreness,
+    spot_check_delta_pagerank, spot_check_eigenvector, spot_check_harmonic, spot_check_hits,
+    spot_check_katz, spot_check_kcore, spot_check_lcc, spot_check_one_hop, spot_check_pagerank,
+    spot_check_personalized_pagerank, spot_check_radii, spot_check_scc, spot_check_ssnp,
+    spot_check_sssp, spot_check_sswp, spot_check_topological_order, spot_check_triangles,
+    spot_check_two_hop, spot_check_viterbi, spot_check_wcc, ssnp, sssp, sswp, topological_order,
+    triangles, two_hop, viterbi, wcc,
 };
 
 use crate::graphs::Random;
@@ -93,7 +98,7 @@ impl WeightedView for Failing<'_> {
 /// A kernel and its spot check; what they find does not matter.
 type Run = fn(&Failing<'_>);
 
-const KERNELS: [(&str, Run); 18] = [
+const KERNELS: [(&str, Run); 26] = [
     ("one_hop", |g| _ = one_hop(g, 0).map(|found| spot_check_one_hop(g, 0, &found))),
     ("one_hop_sum", |g| _ = one_hop_sum(g, &one_hop_sample(g, 9, 1))),
     ("two_hop", |g| _ = two_hop(g, 0).map(|found| spot_check_two_hop(g, 0, &found))),
@@ -107,6 +112,24 @@ const KERNELS: [(&str, Run); 18] = [
     ("delta_pagerank", |g| {
         let config = DeltaPageRankConfig::default();
         _ = delta_pagerank(g, &config).map(|found| spot_check_delta_pagerank(g, &config, &found));
+    }),
+    ("personalized_pagerank", |g| {
+        let starts = vec![(0, 1.0), (1, 2.0)];
+        let config = PersonalizedPageRankConfig { weighted: true, starts, ..Default::default() };
+        let found = personalized_pagerank(g, &config);
+        _ = found.map(|found| spot_check_personalized_pagerank(g, &config, &found));
+    }),
+    ("hits", |g| {
+        let config = HitsConfig { iterations_max: 5, tolerance: 0.0, weighted: false };
+        _ = hits(g, &config).map(|found| spot_check_hits(g, &config, &found));
+    }),
+    ("eigenvector", |g| {
+        let config = EigenvectorConfig { iterations_max: 5, tolerance: 0.0, weighted: true };
+        _ = eigenvector(g, &config).map(|found| spot_check_eigenvector(g, &config, &found));
+    }),
+    ("katz", |g| {
+        let config = KatzConfig { alpha: 1e-4, ..KatzConfig::default() };
+        _ = katz(g, &config).map(|found| spot_check_katz(g, &config, &found));
     }),
     ("betweenness", |g| {
         let config = BetweennessConfig { sources: Sources::Sample { count: 2, seed: 1 } };
@@ -127,6 +150,16 @@ const KERNELS: [(&str, Run); 18] = [
         let config = RadiiConfig::default();
         _ = radii(g, &config).map(|found| spot_check_radii(g, &config, &found));
     }),
+    ("closeness", |g| {
+        let config = ClosenessConfig { source_count: Some(9), seed: 3 };
+        _ = closeness(g, &config).map(|found| spot_check_closeness(g, &config, &found));
+    }),
+    ("harmonic", |g| {
+        let config = ClosenessConfig { source_count: Some(70), seed: 3 };
+        _ = harmonic(g, &config).map(|found| spot_check_harmonic(g, &config, &found));
+    }),
+    ("topological_order", |g| _ = spot_check_topological_order(g, &topological_order(g))),
+    ("bipartition", |g| _ = spot_check_bipartition(g, &bipartition(g))),
     ("triangles", |g| _ = spot_check_triangles(g, &triangles(g))),
     ("lcc", |g| _ = spot_check_lcc(g, &lcc(g))),
     ("cdlp", |g| {

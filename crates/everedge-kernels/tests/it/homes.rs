@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use everedge_core::{Csr, Direction, GraphView, HOME_SPAN, Homes, VertexId, WeightedView, par};
 use everedge_kernels::{
-    BetweennessConfig, PageRankConfig, Sources, SsspConfig, betweenness, bfs, one_hop_sum,
-    pagerank, sssp, sswp, verify_bfs, wcc,
+    BetweennessConfig, ClosenessConfig, EigenvectorConfig, HitsConfig, KatzConfig, PageRankConfig,
+    PersonalizedPageRankConfig, Sources, SsspConfig, betweenness, bfs, bipartition, closeness,
+    eigenvector, harmonic, hits, katz, one_hop_sum, pagerank, personalized_pagerank, sssp, sswp,
+    topological_order, verify_bfs, wcc,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
 
@@ -136,6 +138,31 @@ fn compare(graph: &Csr, sources: impl Iterator<Item = VertexId>) {
         assert_eq!(betweenness(&view, &config), betweenness(graph, &config), "{split:?}");
         let config = PageRankConfig { iterations_max: 5, ..PageRankConfig::default() };
         assert_eq!(pagerank(&view, &config), pagerank(graph, &config), "{split:?}");
+        for weighted in [true, false] {
+            let starts = sources.iter().map(|&v| (v, 1.0)).collect();
+            let config = PersonalizedPageRankConfig { pagerank: config, weighted, starts };
+            let of = |graph: &Csr| personalized_pagerank(graph, &config);
+            assert_eq!(personalized_pagerank(&view, &config), of(graph), "{split:?}");
+        }
+        let config = HitsConfig { iterations_max: 3, tolerance: 0.0, weighted: false };
+        assert_eq!(hits(&view, &config), hits(graph, &config), "{split:?}");
+        let config = EigenvectorConfig { iterations_max: 3, tolerance: 0.0, weighted: true };
+        assert_eq!(eigenvector(&view, &config), eigenvector(graph, &config), "{split:?}");
+        let config = KatzConfig { iterations_max: 3, tolerance: 0.0, ..KatzConfig::default() };
+        assert_eq!(katz(&view, &config), katz(graph, &config), "{split:?}");
+        // The order of more sources is found by one thread, from anywhere.
+        let config = ClosenessConfig { source_count: Some(64), seed: 0 };
+        assert_eq!(closeness(&view, &config), closeness(graph, &config), "{split:?}");
+        assert_eq!(harmonic(&view, &config), harmonic(graph, &config), "{split:?}");
+        // A cycle is searched for by one thread, from anywhere.
+        let order = topological_order(graph);
+        if order.is_acyclic() {
+            assert_eq!(topological_order(&view), order, "{split:?}");
+        }
+        let colors = bipartition(graph);
+        if colors.is_bipartite() {
+            assert_eq!(bipartition(&view), colors, "{split:?}");
+        }
         assert_eq!(wcc(&view), wcc(graph), "{split:?}");
         let sample: Vec<_> = sources.iter().cycle().copied().take(1000 * sources.len()).collect();
         assert_eq!(one_hop_sum(&view, &sample), one_hop_sum(graph, &sample), "{split:?}");

@@ -72,6 +72,34 @@ fn for_each_answer(g: &Csr, see: impl Fn(&str, Spoil)) {
     let config = DeltaPageRankConfig::default();
     answer!("delta-pagerank", delta_pagerank(g, &config).unwrap(), rank, larger,
         spot_check_delta_pagerank, verify_delta_pagerank[g, &config]);
+    let even = &reweighted(g, |weight| weight.min(1e3));
+    for (weighted, starts) in [(true, vec![]), (false, vec![(source, 1.0)])] {
+        let config = PersonalizedPageRankConfig { weighted, starts, ..Default::default() };
+        answer!("personalized-pagerank", personalized_pagerank(even, &config).unwrap(), rank, larger,
+            spot_check_personalized_pagerank, verify_personalized_pagerank[even, &config]);
+    }
+    // Few iterations and many have checks of their own.
+    for (iterations_max, weighted) in [(5, false), (30, true)] {
+        let config = HitsConfig { iterations_max, tolerance: 0.0, weighted };
+        answer!("hubs", hits(even, &config).unwrap(), hub, larger,
+            spot_check_hits, verify_hits[even, &config]);
+        answer!("authorities", hits(even, &config).unwrap(), authority, larger,
+            spot_check_hits, verify_hits[even, &config]);
+        let config = EigenvectorConfig { iterations_max, tolerance: 0.0, weighted };
+        answer!("eigenvector", eigenvector(even, &config).unwrap(), score, larger,
+            spot_check_eigenvector, verify_eigenvector[even, &config]);
+        let alpha = if weighted { 1e-7 } else { 1e-4 };
+        let config = KatzConfig {
+            iterations_max,
+            alpha,
+            tolerance: 0.0,
+            weighted,
+            normalized: weighted,
+            beta: 1.0,
+        };
+        answer!("katz", katz(even, &config).unwrap(), score, larger,
+            spot_check_katz, verify_katz[even, &config]);
+    }
     for sources in [vec![source], vec![source, source]] {
         let config = BetweennessConfig { sources: Sources::Given(sources) };
         answer!("bc", betweenness(g, &config).unwrap(), score, larger,
@@ -86,7 +114,49 @@ fn for_each_answer(g: &Csr, see: impl Fn(&str, Spoil)) {
     let likely = &reweighted(g, |weight| weight.min(1e3) / 1e3);
     answer!("viterbi", viterbi(likely, source).unwrap(), probability, far_off,
         spot_check_viterbi, verify_viterbi[likely, source]);
+    let forward = &some_edges(g, true, |u, v| u < v);
+    answer!(
+        "topological order",
+        topological_order(forward),
+        level,
+        later,
+        spot_check_topological_order,
+        verify_topological_order[forward]
+    );
+    answer!(
+        "topological order and cycle",
+        topological_order(g),
+        level,
+        other,
+        spot_check_topological_order,
+        verify_topological_order[g]
+    );
+    let recolored = |color: &mut u8| *color = u8::from(*color == 0);
+    let between = &some_edges(g, g.is_directed(), |u, v| (u + v) % 2 == 1);
+    answer!(
+        "bipartition",
+        bipartition(between),
+        color,
+        recolored,
+        spot_check_bipartition,
+        verify_bipartition[between]
+    );
+    answer!(
+        "bipartition and odd cycle",
+        bipartition(g),
+        color,
+        recolored,
+        spot_check_bipartition,
+        verify_bipartition[g]
+    );
     answer!("coreness", coreness(g), coreness, one_more, spot_check_coreness, verify_coreness[g]);
+    for source_count in [Some(1), Some(70)] {
+        let config = ClosenessConfig { source_count, seed: 2 };
+        answer!("closeness", closeness(g, &config).unwrap(), score, larger,
+            spot_check_closeness, verify_closeness[g, &config]);
+        answer!("harmonic", harmonic(g, &config).unwrap(), score, larger,
+            spot_check_harmonic, verify_harmonic[g, &config]);
+    }
     let config = RadiiConfig::default();
     answer!("radii", radii(g, &config).unwrap(), radius, later,
         spot_check_radii, verify_radii[g, &config]);
@@ -104,6 +174,18 @@ fn for_each_answer(g: &Csr, see: impl Fn(&str, Spoil)) {
         answer!("cdlp", cdlp(g, labels, &config).unwrap(), label, other,
             spot_check_cdlp, verify_cdlp[g, labels, &config]);
     }
+}
+
+/// Returns the edges of `g` for which `holds`.
+fn some_edges(g: &Csr, directed: bool, holds: impl Fn(u32, u32) -> bool) -> Csr {
+    let mut edges = Vec::new();
+    g.for_each_edge(|u, v| {
+        if holds(u, v) {
+            edges.push((u, v));
+        }
+    });
+    let vertices: Vec<_> = (0..g.vertex_bound()).filter(|&v| g.is_vertex(v)).collect();
+    Csr::from_edges(&edges, None, CsrOptions { directed, declared: &vertices })
 }
 
 #[test]
