@@ -23,12 +23,18 @@ mod bc;
 mod best_paths;
 mod bfs;
 mod cdlp;
+mod communities;
 mod delta_pagerank;
 mod error;
 mod frontier;
 mod kcore;
 mod lcc;
+mod leiden;
+mod louvain;
+mod modularity;
+mod moving;
 pub mod naive;
+mod network;
 mod one_core;
 mod one_hop;
 mod oriented;
@@ -51,6 +57,7 @@ pub use bc::{
 };
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, spot_check_bfs, verify_bfs};
 pub use cdlp::{Cdlp, CdlpConfig, NO_LABEL, cdlp, spot_check_cdlp, verify_cdlp};
+pub use communities::{Communities, NO_COMMUNITY};
 pub use delta_pagerank::{
     DeltaPageRank, DeltaPageRankConfig, delta_pagerank, spot_check_delta_pagerank,
     verify_delta_pagerank,
@@ -61,6 +68,11 @@ pub use kcore::{
     Coreness, coreness, spot_check_coreness, spot_check_kcore, verify_coreness, verify_kcore,
 };
 pub use lcc::{Lcc, lcc, spot_check_lcc, verify_lcc};
+pub use leiden::{LeidenConfig, leiden, spot_check_leiden, verify_leiden};
+pub use louvain::{LouvainConfig, louvain, spot_check_louvain, verify_louvain};
+pub use modularity::{
+    Modularity, ModularityConfig, modularity, spot_check_modularity, verify_modularity,
+};
 pub use one_core::kcore;
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, spot_check_one_hop, verify_one_hop};
 pub use pagerank::{

@@ -3,6 +3,7 @@
 //! For tests, here and in crates that bring views of their own. One thread, no cleverness; they
 //! read out-neighbors only, so that a view whose in-neighbors differ is found out.
 
+mod communities;
 mod cores;
 mod paths;
 mod triangles;
@@ -15,6 +16,7 @@ use everedge_core::{GraphView, VertexId, WeightedView};
 
 use crate::{NO_COMPONENT, PageRankConfig, UNREACHED};
 
+pub use communities::modularity;
 pub use cores::{coreness, radii, scc};
 pub use triangles::{cdlp, lcc, triangles};
 

@@ -11,6 +11,8 @@ mod graphs;
 mod homes;
 mod kcore;
 mod lcc;
+mod louvain;
+mod modularity;
 mod one_hop;
 mod own_kernel;
 mod pagerank;
