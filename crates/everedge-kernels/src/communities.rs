@@ -3,6 +3,7 @@
 use everedge_core::{GraphView, VertexId, WeightedView, watch};
 
 use crate::Result;
+use crate::both_ways::BothWays;
 use crate::error::{ids, require};
 use crate::modularity::{Ends, ModularityConfig, ROUNDING, with_ends};
 use crate::network::{Groups, Network};
@@ -51,6 +52,21 @@ pub(crate) fn named(view: &impl GraphView, groups: &[u32]) -> Vec<VertexId> {
     (0..).zip(groups).map(name).collect()
 }
 
+/// Checks that a vertex without edges to others is alone in its community.
+pub(crate) fn check_lone(
+    kernel: &'static str,
+    view: &impl GraphView,
+    community: &[VertexId],
+) -> Result<()> {
+    let view = &BothWays(view);
+    check_all(view.vertex_bound(), |v| {
+        let name = community[v as usize];
+        let mut others = view.out_neighbors(v).filter(|&u| u != v);
+        let holds = name == v || !view.is_vertex(v) || others.next().is_some();
+        require(kernel, holds, || format!("{v}, which has no neighbor, is in {name}"))
+    })
+}
+
 /// What a verifier knows of how communities were found.
 pub(crate) struct Found<'a> {
     pub(crate) kernel: &'static str,
@@ -73,13 +89,7 @@ impl Found<'_> {
 
     /// Checks that a vertex without edges to others is alone.
     pub(crate) fn check_lone(&self, view: &impl GraphView) -> Result<()> {
-        let Communities { community, .. } = self.result;
-        check_all(view.vertex_bound(), |v| {
-            let name = community[v as usize];
-            let mut others = view.out_neighbors(v).chain(view.in_neighbors(v));
-            let holds = name == v || !view.is_vertex(v) || others.any(|u| u != v);
-            require(self.kernel, holds, || format!("{v}, which has no neighbor, is in {name}"))
-        })
+        check_lone(self.kernel, view, &self.result.community)
     }
 
     /// Checks that no two communities, joined, have more modularity. Ids that are no vertices may be
@@ -112,7 +122,7 @@ impl Found<'_> {
             stack.push(v);
             while let Some(u) = stack.pop() {
                 watch::check();
-                for w in view.out_neighbors(u).chain(view.in_neighbors(u)) {
+                for w in BothWays(view).out_neighbors(u) {
                     if community[w as usize] == v && !seen[w as usize] {
                         seen[w as usize] = true;
                         stack.push(w);

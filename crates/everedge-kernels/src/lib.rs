@@ -22,12 +22,15 @@
 mod bc;
 mod best_paths;
 mod bfs;
+mod biconnected;
+mod both_ways;
 mod cdlp;
 mod communities;
 mod delta_pagerank;
 mod error;
 mod frontier;
 mod kcore;
+mod label_propagation;
 mod lcc;
 mod leiden;
 mod louvain;
@@ -42,6 +45,8 @@ mod pagerank;
 mod radii;
 mod reversed;
 mod scc;
+mod similarity;
+mod spanning_forest;
 mod spots;
 mod ssnp;
 mod sssp;
@@ -56,6 +61,7 @@ pub use bc::{
     verify_betweenness,
 };
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, spot_check_bfs, verify_bfs};
+pub use biconnected::{Biconnected, biconnected, spot_check_biconnected, verify_biconnected};
 pub use cdlp::{Cdlp, CdlpConfig, NO_LABEL, cdlp, spot_check_cdlp, verify_cdlp};
 pub use communities::{Communities, NO_COMMUNITY};
 pub use delta_pagerank::{
@@ -66,6 +72,10 @@ pub use error::{Error, Result};
 pub use frontier::{EdgeMap, EdgeStep, Frontier};
 pub use kcore::{
     Coreness, coreness, spot_check_coreness, spot_check_kcore, verify_coreness, verify_kcore,
+};
+pub use label_propagation::{
+    LabelPropagation, LabelPropagationConfig, label_propagation, spot_check_label_propagation,
+    verify_label_propagation,
 };
 pub use lcc::{Lcc, lcc, spot_check_lcc, verify_lcc};
 pub use leiden::{LeidenConfig, leiden, spot_check_leiden, verify_leiden};
@@ -80,6 +90,13 @@ pub use pagerank::{
 };
 pub use radii::{Radii, RadiiConfig, radii, spot_check_radii, verify_radii};
 pub use scc::{Scc, SccConfig, scc, spot_check_scc, verify_scc};
+pub use similarity::{
+    Similarity, most_similar, similarity, spot_check_most_similar, spot_check_similarity,
+    verify_most_similar, verify_similarity,
+};
+pub use spanning_forest::{
+    SpanningForest, spanning_forest, spot_check_spanning_forest, verify_spanning_forest,
+};
 pub use ssnp::{Ssnp, spot_check_ssnp, ssnp, verify_ssnp};
 pub use sssp::{Sssp, SsspConfig, spot_check_sssp, sssp, verify_sssp};
 pub use sswp::{Sswp, spot_check_sswp, sswp, verify_sswp};

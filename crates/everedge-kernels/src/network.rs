@@ -15,7 +15,9 @@
 
 use std::ops::Range;
 
-use everedge_core::{Direction, HOME_SPAN, SplitMix64, VertexId, WeightedView, par, watch};
+use everedge_core::{
+    Direction, HOME_SPAN, SplitMix64, VertexId, WeightedView, par, scramble, watch,
+};
 
 use crate::{Error, Result};
 
@@ -61,6 +63,24 @@ pub(crate) fn for_each_edge_of(
     Err(Error::BadWeight { src, dst, weight, expected: "finite and 0 or more" })
 }
 
+/// Calls `f(u, weight)` for the entries of the lists of `v`, of both directions; a directed self-loop
+/// comes twice.
+///
+/// # Errors
+/// As [`for_each_edge_of`].
+pub(crate) fn for_each_entry(
+    view: &impl WeightedView,
+    v: VertexId,
+    weighted: bool,
+    mut f: impl FnMut(VertexId, f64),
+) -> Result<()> {
+    for_each_edge_of(view, Direction::Out, v, weighted, &mut f)?;
+    match view.is_directed() {
+        true => for_each_edge_of(view, Direction::In, v, weighted, f),
+        false => Ok(()),
+    }
+}
+
 pub(crate) fn check_resolution(resolution: f64) -> Result<()> {
     if resolution.is_finite() && resolution >= 0.0 {
         return Ok(());
@@ -93,22 +113,16 @@ impl Network {
     /// # Errors
     /// [`BadWeight`](Error::BadWeight) if a weight is negative or not finite.
     pub(crate) fn of(view: &impl WeightedView, weighted: bool) -> Result<Self> {
-        let (is_directed, bound) = (view.is_directed(), view.vertex_bound());
+        let bound = view.vertex_bound();
+        let per_loop = if view.is_directed() { 0.5 } else { 1.0 };
         let rows_of = |range: Range<VertexId>| {
             let mut rows = Self::default();
             for v in range {
                 let mut own_loop = 0.0;
-                for_each_edge_of(view, Direction::Out, v, weighted, |u, weight| match u == v {
-                    true => own_loop += weight,
+                for_each_entry(view, v, weighted, |u, weight| match u == v {
+                    true => own_loop += per_loop * weight,
                     false => rows.entry(v, u, weight),
                 })?;
-                if is_directed {
-                    for_each_edge_of(view, Direction::In, v, weighted, |u, weight| {
-                        if u != v {
-                            rows.entry(v, u, weight);
-                        }
-                    })?;
-                }
                 rows.end_row(own_loop);
             }
             Ok(rows)
@@ -162,9 +176,9 @@ impl Network {
     /// Adds an entry of the list of `v` to its row.
     #[inline]
     fn entry(&mut self, v: Node, u: Node, weight: f64) {
-        let (from, to) = (u64::from(v), u64::from(u));
-        let product = from.wrapping_mul(to).wrapping_mul(from.wrapping_sub(to));
-        self.one_sided = self.one_sided.wrapping_add(product);
+        let of_pair = |a: Node, b: Node| scramble(u64::from(a) << 32 | u64::from(b));
+        let difference = of_pair(v, u).wrapping_sub(of_pair(u, v));
+        self.one_sided = self.one_sided.wrapping_add(difference);
         self.link(u, weight);
     }
 

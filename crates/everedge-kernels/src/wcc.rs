@@ -199,7 +199,7 @@ impl ListVisitor for Rest<'_> {
 }
 
 /// Joins the trees of `u` and `v`.
-fn link(component: &[AtomicU32], u: VertexId, v: VertexId) {
+pub(crate) fn link(component: &[AtomicU32], u: VertexId, v: VertexId) {
     let of = |v: u32| component[v as usize].load(Relaxed);
     let (mut a, mut b) = (of(u), of(v));
     while a != b {
@@ -216,7 +216,7 @@ fn link(component: &[AtomicU32], u: VertexId, v: VertexId) {
 }
 
 /// Lets every vertex point at its root.
-fn compress(component: &[AtomicU32]) {
+pub(crate) fn compress(component: &[AtomicU32]) {
     let of = |v: u32| component[v as usize].load(Relaxed);
     par::for_each_range(component.len() as u32, GRAIN, |range| {
         for v in range {

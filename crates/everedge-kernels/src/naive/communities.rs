@@ -45,3 +45,45 @@ pub fn modularity(
     }
     value
 }
+
+/// Returns whether no label has more weight among the neighbors of a vertex than its own one, as
+/// [`label_propagation`](crate::label_propagation()) ends. Sums of weights must be exact.
+///
+/// # Panics
+/// If there are fewer labels than ids.
+pub fn has_most_frequent_labels(view: &impl WeightedView, labels: &[VertexId]) -> bool {
+    let mut sums = vec![BTreeMap::new(); labels.len()];
+    for u in 0..view.vertex_bound() {
+        for (v, weight) in view.out_edges(u).filter(|&(v, _)| v != u) {
+            *sums[u as usize].entry(labels[v as usize]).or_insert(0.0) += f64::from(weight);
+            if view.is_directed() {
+                *sums[v as usize].entry(labels[u as usize]).or_insert(0.0) += f64::from(weight);
+            }
+        }
+    }
+    labels.iter().zip(&sums).all(|(own, sums)| {
+        let of_own = sums.get(own).copied().unwrap_or(0.0);
+        sums.values().all(|&sum| sum <= of_own)
+    })
+}
+
+/// Returns the edges of [`spanning_forest`](crate::spanning_forest()) with their weights, ascending, by
+/// joining components over edges from the lightest on (Kruskal). Weights must be numbers.
+pub fn spanning_forest(view: &impl WeightedView) -> Vec<(VertexId, VertexId, f32)> {
+    let mut edges = Vec::new();
+    for u in 0..view.vertex_bound() {
+        edges.extend(view.out_edges(u).map(|(v, weight)| (weight + 0.0, u.min(v), u.max(v))));
+    }
+    edges.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    let mut component: Vec<_> = (0..view.vertex_bound()).collect();
+    let mut forest = Vec::new();
+    for (weight, u, v) in edges {
+        let [a, b] = [u, v].map(|v| component[v as usize]);
+        if a != b {
+            component.iter_mut().filter(|name| **name == b).for_each(|name| *name = a);
+            forest.push((u, v, weight));
+        }
+    }
+    forest.sort_by_key(|&(u, v, _)| (u, v));
+    forest
+}

@@ -16,9 +16,9 @@ use everedge_core::{GraphView, VertexId, WeightedView};
 
 use crate::{NO_COMPONENT, PageRankConfig, UNREACHED};
 
-pub use communities::modularity;
-pub use cores::{coreness, radii, scc};
-pub use triangles::{cdlp, lcc, triangles};
+pub use communities::{has_most_frequent_labels, modularity, spanning_forest};
+pub use cores::{biconnected, coreness, radii, scc};
+pub use triangles::{cdlp, lcc, similarity, triangles};
 
 /// Returns the depths of [`bfs`](crate::bfs()), by a queue.
 ///

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use everedge_core::{Csr, Direction, GraphView, HOME_SPAN, Homes, VertexId, WeightedView, par};
 use everedge_kernels::{
-    BetweennessConfig, PageRankConfig, Sources, SsspConfig, betweenness, bfs, one_hop_sum,
-    pagerank, sssp, sswp, verify_bfs, wcc,
+    BetweennessConfig, ModularityConfig, PageRankConfig, Sources, SsspConfig, betweenness, bfs,
+    modularity, one_hop_sum, pagerank, sssp, sswp, verify_bfs, wcc,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
 
@@ -137,6 +137,9 @@ fn compare(graph: &Csr, sources: impl Iterator<Item = VertexId>) {
         let config = PageRankConfig { iterations_max: 5, ..PageRankConfig::default() };
         assert_eq!(pagerank(&view, &config), pagerank(graph, &config), "{split:?}");
         assert_eq!(wcc(&view), wcc(graph), "{split:?}");
+        let (config, community) = (ModularityConfig::default(), wcc(graph).component);
+        let run = modularity(&view, &community, &config);
+        assert_eq!(run, modularity(graph, &community, &config), "{split:?}");
         let sample: Vec<_> = sources.iter().cycle().copied().take(1000 * sources.len()).collect();
         assert_eq!(one_hop_sum(&view, &sample), one_hop_sum(graph, &sample), "{split:?}");
     }

@@ -2,6 +2,7 @@
 
 mod bc;
 mod bfs;
+mod biconnected;
 mod cdlp;
 mod delta_pagerank;
 #[path = "../../examples/own_kernel.rs"]
@@ -10,6 +11,7 @@ mod failing_reads;
 mod graphs;
 mod homes;
 mod kcore;
+mod label_propagation;
 mod lcc;
 mod louvain;
 mod modularity;
@@ -18,6 +20,8 @@ mod own_kernel;
 mod pagerank;
 mod radii;
 mod scc;
+mod similarity;
+mod spanning_forest;
 mod spot_checks;
 mod ssnp;
 mod sssp;
