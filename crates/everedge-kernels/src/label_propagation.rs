@@ -101,6 +101,10 @@ pub fn label_propagation(
     view: &impl WeightedView,
     config: &LabelPropagationConfig,
 ) -> Result<LabelPropagation> {
+    par::among_threads(view.homes(), || found(view, config))
+}
+
+fn found(view: &impl WeightedView, config: &LabelPropagationConfig) -> Result<LabelPropagation> {
     let network = Network::of(view, config.weighted)?;
     let mut random = SplitMix64::new(config.seed);
     let order = shuffled(&network, &mut random);

@@ -90,6 +90,10 @@ impl LeidenConfig {
 /// ```
 pub fn leiden(view: &impl WeightedView, config: &LeidenConfig) -> Result<Communities> {
     config.check()?;
+    par::among_threads(view.homes(), || found(view, config))
+}
+
+fn found(view: &impl WeightedView, config: &LeidenConfig) -> Result<Communities> {
     let network = Network::of(view, config.weighted)?;
     let mut random = SplitMix64::new(config.seed);
     let mut community: Vec<_> = (0..network.len()).collect();

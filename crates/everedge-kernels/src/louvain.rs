@@ -90,6 +90,10 @@ pub(crate) fn check_tolerance(tolerance: f64) -> Result<()> {
 /// ```
 pub fn louvain(view: &impl WeightedView, config: &LouvainConfig) -> Result<Communities> {
     config.check()?;
+    par::among_threads(view.homes(), || found(view, config))
+}
+
+fn found(view: &impl WeightedView, config: &LouvainConfig) -> Result<Communities> {
     let mut network = Network::of(view, config.weighted)?;
     let mut random = SplitMix64::new(config.seed);
     // The node of each vertex in the network of the level.

@@ -14,7 +14,7 @@
 //!
 //! # Cost
 //! A visit reads the links of a node, and the community of each neighbor, at random. Most nodes are
-//! visited a few times. 28 bytes for each node.
+//! visited a few times. 40 bytes for each node.
 
 use std::collections::VecDeque;
 

@@ -276,18 +276,23 @@ impl Network {
 pub(crate) struct Weights {
     /// 0 where nothing was added.
     sums: Vec<f64>,
+    /// The first `count` are what was added; there is one place more than numbers.
     met: Vec<u32>,
+    count: usize,
 }
 
 impl Weights {
     pub(crate) fn new(bound: u32) -> Self {
-        Self { sums: vec![0.0; bound as usize], met: Vec::new() }
+        let mut weights = Self { sums: Vec::new(), met: Vec::new(), count: 0 };
+        weights.reserve(bound);
+        weights
     }
 
     /// Makes room for numbers below `bound`.
     pub(crate) fn reserve(&mut self, bound: u32) {
-        if self.sums.len() < bound as usize {
+        if self.met.len() <= bound as usize {
             self.sums.resize(bound as usize, 0.0);
+            self.met.resize(bound as usize + 1, 0);
         }
     }
 
@@ -295,9 +300,9 @@ impl Weights {
     #[inline]
     pub(crate) fn add(&mut self, number: u32, weight: f64) {
         let sum = &mut self.sums[number as usize];
-        if *sum == 0.0 {
-            self.met.push(number);
-        }
+        // Without a branch: nobody foresees which numbers are new.
+        self.met[self.count] = number;
+        self.count += usize::from(*sum == 0.0);
         *sum += weight;
     }
 
@@ -310,7 +315,7 @@ impl Weights {
     /// forgets them.
     #[inline]
     pub(crate) fn take(&mut self, mut f: impl FnMut(u32, f64)) {
-        for number in self.met.drain(..) {
+        for &number in &self.met[..std::mem::take(&mut self.count)] {
             f(number, std::mem::take(&mut self.sums[number as usize]));
         }
     }

@@ -16,16 +16,16 @@
 //! found, and their scores added up, from its neighbors' lists. What a score needs besides is
 //! looked up from the best on, until no other can be better.
 //!
-//! Source: Liben-Nowell and Kleinberg, "The Link-Prediction Problem for Social Networks", CIKM 2003; Adamic
-//! and Adar, "Friends and neighbors on the Web", Social Networks 2003; Zhou, Lü and Zhang, "Predicting
-//! missing links via local information", European Physical Journal B 2009.
+//! Source: Liben-Nowell and Kleinberg, "The Link-Prediction Problem for Social Networks", CIKM 2003;
+//! Adamic and Adar, "Friends and neighbors on the Web", Social Networks 2003; Zhou, Lü and Zhang,
+//! "Predicting missing links via local information", European Physical Journal B 2009.
 //!
 //! # Cost
-//! Pairs: the lists of both ends, and for two of the measures the lists of shared neighbors, once on each
-//! thread; 12 bytes for each pair and 16 for each shared neighbor and thread. Most similar: the lists of the
-//! neighbors; 12 bytes for each vertex that shares one, at places of an array of 8 bytes for each id, whose
-//! other parts are not touched. Scores are added up in the order of ids: they are the same for any number of
-//! threads.
+//! Pairs: the lists of both ends, and for two of the measures the lists of shared neighbors, once on
+//! each thread; 24 bytes for each pair, and 16 on each thread for each shared neighbor. Most similar: the
+//! lists of the neighbors; 40 bytes for each vertex that shares one, and an array of 8 bytes for each id,
+//! of which only the parts where these are take memory. Scores are added up in the order of ids: they
+//! are the same for any number of threads.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};

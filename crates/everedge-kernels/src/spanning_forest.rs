@@ -82,6 +82,10 @@ fn key(weight: f32, u: VertexId, v: VertexId) -> Key {
 /// # Ok::<(), everedge_kernels::Error>(())
 /// ```
 pub fn spanning_forest(view: &impl WeightedView) -> Result<SpanningForest> {
+    par::among_threads(view.homes(), || found(view))
+}
+
+fn found(view: &impl WeightedView) -> Result<SpanningForest> {
     let bound = view.vertex_bound() as usize;
     let mut trees = Trees {
         root: par::collect(bound, |v| v as VertexId),
