@@ -22,9 +22,12 @@
 mod bc;
 mod best_paths;
 mod bfs;
+mod biconnected;
 mod bipartition;
+mod both_ways;
 mod cdlp;
 mod closeness;
+mod communities;
 mod convergence;
 mod delta_pagerank;
 mod eigenvector;
@@ -33,10 +36,16 @@ mod frontier;
 mod hits;
 mod katz;
 mod kcore;
+mod label_propagation;
 mod lcc;
+mod leiden;
+mod louvain;
 mod many_searches;
 mod matrix;
+mod modularity;
+mod moving;
 pub mod naive;
+mod network;
 mod one_core;
 mod one_hop;
 mod oriented;
@@ -46,6 +55,8 @@ mod personalized_pagerank;
 mod radii;
 mod reversed;
 mod scc;
+mod similarity;
+mod spanning_forest;
 mod spots;
 mod ssnp;
 mod sssp;
@@ -61,6 +72,7 @@ pub use bc::{
     verify_betweenness,
 };
 pub use bfs::{Bfs, NO_PARENT, UNREACHED, bfs, spot_check_bfs, verify_bfs};
+pub use biconnected::{Biconnected, biconnected, spot_check_biconnected, verify_biconnected};
 pub use bipartition::{
     Bipartition, NO_COLOR, bipartition, spot_check_bipartition, verify_bipartition,
 };
@@ -69,6 +81,7 @@ pub use closeness::{
     Closeness, ClosenessConfig, Harmonic, closeness, harmonic, spot_check_closeness,
     spot_check_harmonic, verify_closeness, verify_harmonic,
 };
+pub use communities::{Communities, NO_COMMUNITY};
 pub use delta_pagerank::{
     DeltaPageRank, DeltaPageRankConfig, delta_pagerank, spot_check_delta_pagerank,
     verify_delta_pagerank,
@@ -83,7 +96,16 @@ pub use katz::{Katz, KatzConfig, katz, spot_check_katz, verify_katz};
 pub use kcore::{
     Coreness, coreness, spot_check_coreness, spot_check_kcore, verify_coreness, verify_kcore,
 };
+pub use label_propagation::{
+    LabelPropagation, LabelPropagationConfig, label_propagation, spot_check_label_propagation,
+    verify_label_propagation,
+};
 pub use lcc::{Lcc, lcc, spot_check_lcc, verify_lcc};
+pub use leiden::{LeidenConfig, leiden, spot_check_leiden, verify_leiden};
+pub use louvain::{LouvainConfig, louvain, spot_check_louvain, verify_louvain};
+pub use modularity::{
+    Modularity, ModularityConfig, modularity, spot_check_modularity, verify_modularity,
+};
 pub use one_core::kcore;
 pub use one_hop::{one_hop, one_hop_sample, one_hop_sum, spot_check_one_hop, verify_one_hop};
 pub use pagerank::{
@@ -96,6 +118,13 @@ pub use personalized_pagerank::{
 };
 pub use radii::{Radii, RadiiConfig, radii, spot_check_radii, verify_radii};
 pub use scc::{Scc, SccConfig, scc, spot_check_scc, verify_scc};
+pub use similarity::{
+    Similarity, most_similar, similarity, spot_check_most_similar, spot_check_similarity,
+    verify_most_similar, verify_similarity,
+};
+pub use spanning_forest::{
+    SpanningForest, spanning_forest, spot_check_spanning_forest, verify_spanning_forest,
+};
 pub use ssnp::{Ssnp, spot_check_ssnp, ssnp, verify_ssnp};
 pub use sssp::{Sssp, SsspConfig, spot_check_sssp, sssp, verify_sssp};
 pub use sswp::{Sswp, spot_check_sswp, sswp, verify_sswp};

@@ -230,20 +230,28 @@ pub(crate) fn simple_neighbors(view: &impl GraphView, v: VertexId) -> Vec<Vertex
 
 /// Returns how many members two ascending lists share. Ends with the shorter one.
 pub(crate) fn shared_count(a: &[VertexId], b: &[VertexId]) -> usize {
+    let mut count = 0;
+    for_each_shared(a, b, |_| count += 1);
+    count
+}
+
+/// Calls `f` with the members that two ascending lists share, in their order. Ends with the shorter one.
+pub(crate) fn for_each_shared(a: &[VertexId], b: &[VertexId], mut f: impl FnMut(VertexId)) {
     let (short, mut long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     if short.len() * SEARCHED_MIN < long.len() {
-        return short.iter().filter(|w| long.binary_search(w).is_ok()).count();
+        short.iter().filter(|w| long.binary_search(w).is_ok()).for_each(|&w| f(w));
+        return;
     }
-    let mut count = 0;
     for &w in short {
         while let [first, rest @ ..] = long
             && *first < w
         {
             long = rest;
         }
-        count += usize::from(long.first() == Some(&w));
+        if long.first() == Some(&w) {
+            f(w);
+        }
     }
-    count
 }
 
 #[cfg(test)]

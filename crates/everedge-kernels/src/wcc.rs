@@ -216,7 +216,7 @@ pub(crate) fn link(component: &[AtomicU32], u: VertexId, v: VertexId) {
 }
 
 /// Lets every vertex point at its root.
-fn compress(component: &[AtomicU32]) {
+pub(crate) fn compress(component: &[AtomicU32]) {
     par::for_each_range(component.len() as u32, GRAIN, |range| {
         range.for_each(|v| point_at_root(component, v as usize));
     });

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use everedge_core::{GraphView, VertexId};
+use everedge_core::{Edge, GraphView, VertexId};
 
 use crate::{NO_COMPONENT, UNREACHED};
 
@@ -90,4 +90,48 @@ pub fn radii(view: &impl GraphView, sources: &[VertexId]) -> Vec<u32> {
         }
     }
     radius
+}
+
+/// Returns the bridges and articulation points of [`biconnected`](crate::biconnected()), by leaving
+/// out each edge and each vertex.
+pub fn biconnected(view: &impl GraphView) -> (Vec<Edge>, Vec<VertexId>) {
+    let mut neighbors = vec![Vec::new(); view.vertex_bound() as usize];
+    let mut add = |u: VertexId, v: VertexId| neighbors[u as usize].push(v);
+    view.for_each_edge(|u, v| {
+        add(u, v);
+        if view.is_directed() {
+            add(v, u);
+        }
+    });
+    let connects = |from: VertexId, to: VertexId, may_pass: &dyn Fn(VertexId, VertexId) -> bool| {
+        let (mut is_reached, mut stack) = (vec![false; neighbors.len()], vec![from]);
+        while let Some(u) = stack.pop() {
+            for &v in neighbors[u as usize].iter().filter(|&&v| may_pass(u, v)) {
+                if !std::mem::replace(&mut is_reached[v as usize], true) {
+                    stack.push(v);
+                }
+            }
+            if is_reached[to as usize] {
+                return true;
+            }
+        }
+        from == to
+    };
+    let (mut bridges, mut points) = (Vec::new(), Vec::new());
+    for (u, list) in (0..).zip(&neighbors) {
+        let is_once = |v: &&VertexId| list.iter().filter(|other| other == v).count() == 1;
+        for &v in list.iter().filter(|&&v| u < v).filter(is_once) {
+            if !connects(u, v, &|a, b| (a, b) != (u, v) && (a, b) != (v, u)) {
+                bridges.push((u, v));
+            }
+        }
+        let mut others = list.iter().filter(|&&v| v != u);
+        if let Some(&first) = others.next()
+            && others.any(|&v| !connects(first, v, &|_, b| b != u))
+        {
+            points.push(u);
+        }
+    }
+    bridges.sort_unstable();
+    (bridges, points)
 }

@@ -4,23 +4,24 @@
 //! read out-neighbors only, so that a view whose in-neighbors differ is found out.
 
 mod centralities;
+mod communities;
 mod cores;
 mod orders;
 mod paths;
 mod triangles;
 
 pub use centralities::{closeness, eigenvector, harmonic, hits, katz, personalized_pagerank};
+pub use communities::{has_most_frequent_labels, modularity, spanning_forest};
+pub use cores::{biconnected, coreness, radii, scc};
 pub use orders::{bipartition, levels};
 pub use paths::{betweenness, ssnp, sswp, two_hop, viterbi};
+pub use triangles::{cdlp, lcc, similarity, triangles};
 
 use std::collections::VecDeque;
 
 use everedge_core::{GraphView, VertexId, WeightedView};
 
 use crate::{NO_COMPONENT, PageRankConfig, UNREACHED};
-
-pub use cores::{coreness, radii, scc};
-pub use triangles::{cdlp, lcc, triangles};
 
 /// Returns the depths of [`bfs`](crate::bfs()), by a queue.
 ///

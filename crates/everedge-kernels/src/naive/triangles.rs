@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use everedge_core::{GraphView, VertexId};
+use everedge_core::{Edge, GraphView, VertexId};
 
-use crate::CdlpConfig;
+use crate::{CdlpConfig, Similarity};
 
 /// Returns the count of [`triangles`](crate::triangles()), by looking at all pairs of neighbors.
 pub fn triangles(view: &impl GraphView) -> u64 {
@@ -55,6 +55,29 @@ pub fn cdlp(view: &impl GraphView, labels: Option<&[u64]>, config: &CdlpConfig) 
         }
     }
     label
+}
+
+/// Returns the scores of [`similarity`](crate::similarity()), from the sets of neighbors.
+///
+/// # Panics
+/// If an end of a pair is not below the bound.
+pub fn similarity(view: &impl GraphView, pairs: &[Edge], measure: Similarity) -> Vec<f64> {
+    let neighbors = neighbor_sets(view);
+    let degree = |v: VertexId| neighbors[v as usize].len() as f64;
+    let score = |&(u, v): &Edge| {
+        let [a, b] = [u, v].map(|v| &neighbors[v as usize]);
+        let both = a.intersection(b).copied();
+        match measure {
+            Similarity::CommonNeighbors => both.count() as f64,
+            Similarity::Jaccard => both.count() as f64 / a.union(b).count().max(1) as f64,
+            Similarity::AdamicAdar => {
+                both.filter(|&w| degree(w) > 1.0).map(|w| 1.0 / degree(w).ln()).sum()
+            }
+            Similarity::ResourceAllocation => both.map(|w| 1.0 / degree(w)).sum(),
+            Similarity::PreferentialAttachment => degree(u) * degree(v),
+        }
+    };
+    pairs.iter().map(score).collect()
 }
 
 /// Returns the neighbors of each vertex over edges either way, without itself.

@@ -6,17 +6,21 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::{Csr, CsrOptions, Edge, GraphView, VertexId, WeightedView, par};
 use everedge_kernels::{
     BetweennessConfig, CdlpConfig, ClosenessConfig, DeltaPageRankConfig, EigenvectorConfig,
-    HitsConfig, KatzConfig, PageRankConfig, PersonalizedPageRankConfig, RadiiConfig, SccConfig,
-    Sources, SsspConfig, betweenness, bfs, bipartition, cdlp, closeness, coreness, delta_pagerank,
-    eigenvector, harmonic, hits, katz, kcore, lcc, one_hop, one_hop_sample, one_hop_sum, pagerank,
-    personalized_pagerank, radii, scc, spot_check_betweenness, spot_check_bfs,
-    spot_check_bipartition, spot_check_cdlp, spot_check_closeness, spot_check_coreness,
-    spot_check_delta_pagerank, spot_check_eigenvector, spot_check_harmonic, spot_check_hits,
-    spot_check_katz, spot_check_kcore, spot_check_lcc, spot_check_one_hop, spot_check_pagerank,
-    spot_check_personalized_pagerank, spot_check_radii, spot_check_scc, spot_check_ssnp,
-    spot_check_sssp, spot_check_sswp, spot_check_topological_order, spot_check_triangles,
-    spot_check_two_hop, spot_check_viterbi, spot_check_wcc, ssnp, sssp, sswp, topological_order,
-    triangles, two_hop, viterbi, wcc,
+    HitsConfig, KatzConfig, LabelPropagationConfig, LeidenConfig, LouvainConfig, ModularityConfig,
+    PageRankConfig, PersonalizedPageRankConfig, RadiiConfig, SccConfig, Similarity, Sources,
+    SsspConfig, betweenness, bfs, biconnected, bipartition, cdlp, closeness, coreness,
+    delta_pagerank, eigenvector, harmonic, hits, katz, kcore, label_propagation, lcc, leiden,
+    louvain, modularity, most_similar, one_hop, one_hop_sample, one_hop_sum, pagerank,
+    personalized_pagerank, radii, scc, similarity, spanning_forest, spot_check_betweenness,
+    spot_check_bfs, spot_check_biconnected, spot_check_bipartition, spot_check_cdlp,
+    spot_check_closeness, spot_check_coreness, spot_check_delta_pagerank, spot_check_eigenvector,
+    spot_check_harmonic, spot_check_hits, spot_check_katz, spot_check_kcore,
+    spot_check_label_propagation, spot_check_lcc, spot_check_leiden, spot_check_louvain,
+    spot_check_most_similar, spot_check_one_hop, spot_check_pagerank,
+    spot_check_personalized_pagerank, spot_check_radii, spot_check_scc, spot_check_similarity,
+    spot_check_spanning_forest, spot_check_ssnp, spot_check_sssp, spot_check_sswp,
+    spot_check_topological_order, spot_check_triangles, spot_check_two_hop, spot_check_viterbi,
+    spot_check_wcc, ssnp, sssp, sswp, topological_order, triangles, two_hop, viterbi, wcc,
 };
 
 use crate::graphs::Random;
@@ -98,7 +102,7 @@ impl WeightedView for Failing<'_> {
 /// A kernel and its spot check; what they find does not matter.
 type Run = fn(&Failing<'_>);
 
-const KERNELS: [(&str, Run); 26] = [
+const KERNELS: [(&str, Run); 33] = [
     ("one_hop", |g| _ = one_hop(g, 0).map(|found| spot_check_one_hop(g, 0, &found))),
     ("one_hop_sum", |g| _ = one_hop_sum(g, &one_hop_sample(g, 9, 1))),
     ("two_hop", |g| _ = two_hop(g, 0).map(|found| spot_check_two_hop(g, 0, &found))),
@@ -161,6 +165,36 @@ const KERNELS: [(&str, Run); 26] = [
     ("topological_order", |g| _ = spot_check_topological_order(g, &topological_order(g))),
     ("bipartition", |g| _ = spot_check_bipartition(g, &bipartition(g))),
     ("triangles", |g| _ = spot_check_triangles(g, &triangles(g))),
+    ("modularity", |g| {
+        let community = vec![3; g.vertex_bound() as usize];
+        _ = modularity(g, &community, &ModularityConfig::default());
+    }),
+    ("louvain", |g| {
+        let config = LouvainConfig::default();
+        _ = louvain(g, &config).map(|found| spot_check_louvain(g, &config, &found));
+    }),
+    ("leiden", |g| {
+        let config = LeidenConfig::default();
+        _ = leiden(g, &config).map(|found| spot_check_leiden(g, &config, &found));
+    }),
+    ("label_propagation", |g| {
+        let config = LabelPropagationConfig::default();
+        let found = label_propagation(g, &config);
+        _ = found.map(|found| spot_check_label_propagation(g, &config, &found));
+    }),
+    ("biconnected", |g| _ = spot_check_biconnected(g, &biconnected(g))),
+    ("spanning_forest", |g| {
+        _ = spanning_forest(g).map(|found| spot_check_spanning_forest(g, &found));
+    }),
+    ("similarity", |g| {
+        let pairs: Vec<_> = (1..g.vertex_bound().min(9)).map(|v| (0, v)).collect();
+        for measure in [Similarity::Jaccard, Similarity::AdamicAdar] {
+            let found = similarity(g, &pairs, measure);
+            _ = found.map(|found| spot_check_similarity(g, &pairs, measure, &found));
+            let found = most_similar(g, 0, 5, measure);
+            _ = found.map(|found| spot_check_most_similar(g, 0, 5, measure, &found));
+        }
+    }),
     ("lcc", |g| _ = spot_check_lcc(g, &lcc(g))),
     ("cdlp", |g| {
         let config = CdlpConfig::default();

@@ -76,6 +76,22 @@ pub(crate) fn reweighted(graph: &Csr, new: impl Fn(f32) -> f32) -> Csr {
     self::graph(graph.is_directed(), &vertices, &edges)
 }
 
+/// Returns `graph` with weights that are finite.
+pub(crate) fn finite(graph: &Csr) -> Csr {
+    reweighted(graph, |weight| weight.min(f32::MAX))
+}
+
+/// Returns `graph` with edges that have no direction.
+pub(crate) fn undirected(graph: &Csr) -> Csr {
+    let vertices: Vec<_> = (0..graph.vertex_bound()).filter(|&v| graph.is_vertex(v)).collect();
+    let mut edges = Vec::new();
+    for &u in &vertices {
+        let own = graph.out_edges(u).filter(|&(v, _)| graph.is_directed() || u <= v);
+        edges.extend(own.map(|(v, weight)| (u, v, weight)));
+    }
+    self::graph(false, &vertices, &edges)
+}
+
 /// Graphs that were thought of, directed and undirected.
 fn shapes() -> Vec<Case> {
     let path: Vec<_> = (0..500).map(|v| (v, v + 1, (v % 3) as f32)).collect();

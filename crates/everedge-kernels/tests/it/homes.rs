@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use everedge_core::{Csr, Direction, GraphView, HOME_SPAN, Homes, VertexId, WeightedView, par};
 use everedge_kernels::{
-    BetweennessConfig, ClosenessConfig, EigenvectorConfig, HitsConfig, KatzConfig, PageRankConfig,
-    PersonalizedPageRankConfig, Sources, SsspConfig, betweenness, bfs, bipartition, closeness,
-    eigenvector, harmonic, hits, katz, one_hop_sum, pagerank, personalized_pagerank, sssp, sswp,
-    topological_order, verify_bfs, wcc,
+    BetweennessConfig, ClosenessConfig, EigenvectorConfig, HitsConfig, KatzConfig,
+    ModularityConfig, PageRankConfig, PersonalizedPageRankConfig, Sources, SsspConfig, betweenness,
+    bfs, bipartition, closeness, eigenvector, harmonic, hits, katz, modularity, one_hop_sum,
+    pagerank, personalized_pagerank, sssp, sswp, topological_order, verify_bfs, wcc,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
 
@@ -164,6 +164,9 @@ fn compare(graph: &Csr, sources: impl Iterator<Item = VertexId>) {
             assert_eq!(bipartition(&view), colors, "{split:?}");
         }
         assert_eq!(wcc(&view), wcc(graph), "{split:?}");
+        let (config, community) = (ModularityConfig::default(), wcc(graph).component);
+        let run = modularity(&view, &community, &config);
+        assert_eq!(run, modularity(graph, &community, &config), "{split:?}");
         let sample: Vec<_> = sources.iter().cycle().copied().take(1000 * sources.len()).collect();
         assert_eq!(one_hop_sum(&view, &sample), one_hop_sum(graph, &sample), "{split:?}");
     }

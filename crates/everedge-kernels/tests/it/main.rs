@@ -2,6 +2,7 @@
 
 mod bc;
 mod bfs;
+mod biconnected;
 mod bipartition;
 mod cdlp;
 mod closeness;
@@ -15,7 +16,10 @@ mod hits;
 mod homes;
 mod katz;
 mod kcore;
+mod label_propagation;
 mod lcc;
+mod louvain;
+mod modularity;
 mod one_hop;
 mod own_kernel;
 mod pagerank;
@@ -23,6 +27,8 @@ mod path;
 mod personalized_pagerank;
 mod radii;
 mod scc;
+mod similarity;
+mod spanning_forest;
 mod spot_checks;
 mod ssnp;
 mod sssp;

@@ -168,6 +168,23 @@ fn for_each_answer(g: &Csr, see: impl Fn(&str, Spoil)) {
         spot_check_triangles,
         verify_triangles[g]
     );
+    let config = LouvainConfig { weighted: false, ..LouvainConfig::default() };
+    answer!("louvain", louvain(g, &config).unwrap(), community, other,
+        spot_check_louvain, verify_louvain[g, &config]);
+    let config = LeidenConfig { weighted: false, ..LeidenConfig::default() };
+    answer!("leiden", leiden(g, &config).unwrap(), community, other,
+        spot_check_leiden, verify_leiden[g, &config]);
+    let config = LabelPropagationConfig { weighted: false, seed: 1 };
+    answer!("label-propagation", label_propagation(g, &config).unwrap(), community, other,
+        spot_check_label_propagation, verify_label_propagation[g, &config]);
+    answer!(
+        "biconnected",
+        biconnected(g),
+        component,
+        other,
+        spot_check_biconnected,
+        verify_biconnected[g]
+    );
     answer!("lcc", lcc(g), coefficient, far_off, spot_check_lcc, verify_lcc[g]);
     for labels in [None, Some((0..g.vertex_bound().into()).rev().collect::<Vec<u64>>())] {
         let (config, labels) = (CdlpConfig::default(), labels.as_deref());
@@ -309,6 +326,26 @@ fn lists_of_vertices_with_wrong_members_are_noticed() {
     assert_refused("fewer in the core", kcore(3, &fewer));
     assert_refused("another core", kcore(4, &right));
     assert!(verify_kcore(g, 3, &right[1..]).is_err());
+}
+
+#[test]
+fn forests_of_other_edges_are_noticed() {
+    let g = &large(true);
+    let right = spanning_forest(g).unwrap();
+    let refused = |name, forest: &SpanningForest| {
+        let verified = [spot_check_spanning_forest(g, forest), verify_spanning_forest(g, forest)];
+        assert_refused(name, verified);
+    };
+    spot_check_spanning_forest(g, &right).unwrap();
+    let mut wrong = right.clone();
+    wrong.weights[7] += 1.0;
+    refused("another weight", &wrong);
+    // Without the last edges, which are some vertices' lightest.
+    let mut wrong = right.clone();
+    wrong.edges.truncate(55_000);
+    wrong.weights.truncate(55_000);
+    wrong.total = wrong.weights.iter().map(|&weight| f64::from(weight)).sum();
+    refused("fewer edges", &wrong);
 }
 
 /// Components under one name that have nothing to do with each other.
