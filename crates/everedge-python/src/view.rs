@@ -6,6 +6,7 @@ use std::thread;
 
 use everedge::{ExternalId, IdKind, Kernel, Parameters, RunOptions, Values, VertexId, Watch};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
 use crate::error::exception;
@@ -21,9 +22,20 @@ pub(crate) fn array(py: Python<'_>, values: Values) -> Bound<'_, PyAny> {
         Values::Depth(values)
         | Values::Component(values)
         | Values::Count(values)
-        | Values::Vertices(values) => values.into_pyarray(py).into_any(),
+        | Values::Vertices(values)
+        | Values::Order(values) => values.into_pyarray(py).into_any(),
         Values::Label(values) => values.into_pyarray(py).into_any(),
         Values::None => py.None().into_bound(py),
+        Values::Scores(scores) => {
+            let [first, second] = scores.map(|scores| scores.into_pyarray(py));
+            (first, second).into_bound_py_any(py).expect("a tuple of two")
+        }
+        Values::Edges(edges, weights) => {
+            let (src, dst): (Vec<_>, Vec<_>) = edges.into_iter().unzip();
+            let weights = weights.map(|weights| weights.into_pyarray(py));
+            let columns = (src.into_pyarray(py), dst.into_pyarray(py), weights);
+            columns.into_bound_py_any(py).expect("a tuple of three")
+        }
         Values::Score(values) | Values::Distance(values) => values.into_pyarray(py).into_any(),
     }
 }

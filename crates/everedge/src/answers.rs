@@ -77,6 +77,20 @@ impl<V: WeightedView> Question<'_, V> {
             Kernel::Triangles => self.triangles(),
             Kernel::Lcc => self.lcc(),
             Kernel::Cdlp => self.cdlp(),
+            Kernel::PersonalizedPageRank => self.personalized_pagerank(),
+            Kernel::Hits => self.hits(),
+            Kernel::Eigenvector => self.eigenvector(),
+            Kernel::Katz => self.katz(),
+            Kernel::Closeness => self.closeness(),
+            Kernel::Harmonic => self.harmonic(),
+            Kernel::Louvain => self.louvain(),
+            Kernel::Leiden => self.leiden(),
+            Kernel::LabelPropagation => self.label_propagation(),
+            Kernel::Bridges => self.bridges(),
+            Kernel::ArticulationPoints => self.articulation_points(),
+            Kernel::SpanningForest => self.spanning_forest(),
+            Kernel::TopologicalOrder => self.topological_order(),
+            Kernel::Bipartition => self.bipartition(),
         }
     }
 
@@ -135,7 +149,7 @@ impl<V: WeightedView> Question<'_, V> {
         Ok(self.ranked(answer, pagerank.rank, pagerank.iterations))
     }
 
-    fn ranked(&self, answer: Answer, rank: Vec<f64>, iterations: u32) -> Answer {
+    pub(crate) fn ranked(&self, answer: Answer, rank: Vec<f64>, iterations: u32) -> Answer {
         let summary = json!({ "sum": sum(&rank), "top": self.leaders(&rank) });
         Answer { iterations: Some(iterations), summary, values: Values::Score(rank), ..answer }
     }
@@ -361,23 +375,23 @@ impl<V: WeightedView> Question<'_, V> {
     }
 
     /// Returns what the kernel calls `v`.
-    fn place_of(&self, v: VertexId) -> VertexId {
+    pub(crate) fn place_of(&self, v: VertexId) -> VertexId {
         self.numbering.and_then(|numbering| numbering.place(v)).unwrap_or(v)
     }
 
     /// Returns the id of what the kernel calls `place`.
-    fn id_at(&self, place: VertexId) -> VertexId {
+    pub(crate) fn id_at(&self, place: VertexId) -> VertexId {
         self.numbering.map_or(place, |numbering| numbering.ids()[place as usize])
     }
 
     /// Returns the ids of vertices that the kernel found.
-    fn list(&self, mut vertices: Vec<VertexId>) -> Values {
+    pub(crate) fn list(&self, mut vertices: Vec<VertexId>) -> Values {
         vertices.iter_mut().for_each(|v| *v = self.id_at(*v));
         Values::Vertices(vertices)
     }
 
     /// Returns the ids of vertices that components are named after.
-    fn components(&self, mut component: Vec<VertexId>) -> Values {
+    pub(crate) fn components(&self, mut component: Vec<VertexId>) -> Values {
         if let Some(ids) = self.names.naming.ids_before() {
             name_by_smallest(&mut component, ids);
         }
@@ -387,14 +401,14 @@ impl<V: WeightedView> Question<'_, V> {
     }
 
     /// The names of the first of `vertices`.
-    fn first(&self, vertices: &[VertexId]) -> Value {
+    pub(crate) fn first(&self, vertices: &[VertexId]) -> Value {
         let top = self.options.top.unwrap_or(TOP);
         vertices.iter().take(top).map(|&v| self.names.json_name(self.id_at(v))).collect()
     }
 
     /// Runs a kernel as often as asked for and verifies its last result. The answer that comes with
     /// it has nothing but the times.
-    fn solve<R>(
+    pub(crate) fn solve<R>(
         &self,
         run: impl Fn() -> kernels::Result<R>,
         spot_check: impl Fn(&R) -> kernels::Result<()>,
@@ -427,7 +441,7 @@ impl<V: WeightedView> Question<'_, V> {
         Ok((result, Answer { trials, verify_seconds, iterations: None, summary, values }))
     }
 
-    fn pagerank_config(&self) -> PageRankConfig {
+    pub(crate) fn pagerank_config(&self) -> PageRankConfig {
         let default = PageRankConfig::default();
         let Parameters { iterations, tolerance, damping, .. } = self.options.parameters;
         let damping = damping.unwrap_or(default.damping);
@@ -441,7 +455,7 @@ impl<V: WeightedView> Question<'_, V> {
 
     /// The names of the vertices of largest score with their scores, the smaller id first among
     /// equals.
-    fn leaders(&self, score: &[f64]) -> Value {
+    pub(crate) fn leaders(&self, score: &[f64]) -> Value {
         let ids = self.names.naming.ids_before();
         let id = |v: &VertexId| ids.map_or(*v, |ids| ids[*v as usize]);
         let by_score = |u: &VertexId, v: &VertexId| {
@@ -528,6 +542,6 @@ fn largest_degree(view: &impl GraphView, ids: Option<&[VertexId]>) -> Option<Ver
 }
 
 /// Returns the sum of some numbers, the same for any number of threads.
-fn sum(numbers: &[f64]) -> f64 {
+pub(crate) fn sum(numbers: &[f64]) -> f64 {
     par::map_chunks(numbers, GRAIN as usize, |part| part.iter().sum::<f64>()).into_iter().sum()
 }

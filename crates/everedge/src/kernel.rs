@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use everedge_core::par;
+use serde_json::Value;
 
 use crate::{Error, Result};
 
@@ -80,12 +81,55 @@ kernels! {
     Lcc = "lcc" [];
     /// Communities by label propagation, as LDBC Graphalytics defines it.
     Cdlp = "cdlp" [iterations];
+    /// PageRank of a walk that starts anew at some vertices, and goes by weights if there are some.
+    PersonalizedPageRank = "personalized-pagerank" [sources, weighted, iterations, tolerance, damping];
+    /// HITS: hubs lead to authorities, to which hubs lead.
+    Hits = "hits" [weighted, iterations, tolerance];
+    /// Eigenvector centrality: a score in proportion to the sum of those of the in-neighbors.
+    Eigenvector = "eigenvector" [weighted, iterations, tolerance];
+    /// Katz centrality: how many walks end at a vertex, each edge of one making it count less.
+    Katz = "katz" [alpha, beta, weighted, iterations, tolerance];
+    /// Closeness centrality: how near a vertex is to those that reach it.
+    Closeness = "closeness" [samples, seed];
+    /// Harmonic centrality: the sum of 1 by the distance of each vertex that reaches it.
+    Harmonic = "harmonic" [samples, seed];
+    /// Communities by modularity, by the method of Louvain.
+    Louvain = "louvain" [resolution, weighted, seed];
+    /// Communities by modularity that are connected, by the method of Leiden.
+    Leiden = "leiden" [resolution, weighted, seed];
+    /// Communities by label propagation until each vertex has a label that most of its neighbors have.
+    LabelPropagation = "label-propagation" [weighted, seed];
+    /// Bridges: the edges without which two vertices are no longer connected.
+    Bridges = "bridges" [];
+    /// Articulation points: the vertices without which two others are no longer connected.
+    ArticulationPoints = "articulation-points" [];
+    /// A spanning forest of the smallest sum of weights.
+    SpanningForest = "spanning-forest" [];
+    /// An order of all vertices in which every edge leads forward, or a cycle if there is none.
+    TopologicalOrder = "topological-order" [];
+    /// Two colors so that every edge joins both, or a cycle of odd length if there are none.
+    Bipartition = "bipartition" [];
 }
 
 impl Kernel {
     /// Whether its answer depends on the weights of edges.
     pub fn reads_weights(self) -> bool {
-        matches!(self, Self::Sssp | Self::Sswp | Self::Ssnp | Self::Viterbi)
+        matches!(self, Self::Sssp | Self::Sswp | Self::Ssnp | Self::Viterbi | Self::SpanningForest)
+            || self.parameters().contains(&"weighted")
+    }
+
+    /// Whether its answer may be another one, as right, where vertices have other numbers: those of a sealed graph are new.
+    pub fn depends_on_numbers(self) -> bool {
+        matches!(
+            self,
+            Self::Louvain
+                | Self::Leiden
+                | Self::LabelPropagation
+                | Self::Bridges
+                | Self::SpanningForest
+                | Self::TopologicalOrder
+                | Self::Bipartition
+        )
     }
 
     /// Whether it keeps arrays by vertex. Queries of single vertices need none.
@@ -119,6 +163,17 @@ impl Kernel {
             Self::Triangles => (36 + threads / 8, 13),
             // A thread adds up what it finds of each vertex.
             Self::Lcc => (62 + 5 * threads, 16),
+            Self::Bipartition => (21, 0),
+            Self::TopologicalOrder => (34, 0),
+            Self::PersonalizedPageRank | Self::Eigenvector | Self::Katz => (42, 0),
+            Self::Hits => (50, 0),
+            Self::SpanningForest => (56, 0),
+            Self::Bridges | Self::ArticulationPoints => (72, 0),
+            // A search of 512 sources at once keeps their bits.
+            Self::Closeness | Self::Harmonic => (186, 0),
+            Self::LabelPropagation => (74, 48),
+            Self::Louvain => (114, 48),
+            Self::Leiden => (154, 48),
         };
         // What a damaged manifest says may be any number.
         vertices.saturating_mul(of_vertex).saturating_add(edges.saturating_mul(of_edge))
@@ -187,6 +242,45 @@ impl Kind for u64 {
 
 impl Kind for f64 {
     const WORDS: &'static str = "a number";
+}
+
+impl Kind for bool {
+    const WORDS: &'static str = "true or false";
+}
+
+impl Kind for Starts {
+    const WORDS: &'static str = "ids with commas between them, or in JSON a list of ids, or an object that gives ids weights";
+}
+
+/// Where a walk starts anew, by the names of vertices, each with its weight.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Starts(pub Vec<(String, f64)>);
+
+impl FromStr for Starts {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || Error::invalid(format!("sources={text}"));
+        let name = |value: &Value| match value {
+            Value::String(name) => Some(name.clone()),
+            Value::Number(number) if number.is_u64() => Some(number.to_string()),
+            _ => None,
+        };
+        let json = || serde_json::from_str(text).map_err(|_| wrong());
+        let starts: Option<Vec<_>> = match text.trim_start().chars().next() {
+            Some('{') => {
+                let weights: serde_json::Map<String, Value> = json()?;
+                let start = |(name, weight): (String, Value)| Some((name, weight.as_f64()?));
+                weights.into_iter().map(start).collect()
+            }
+            Some('[') => {
+                let names: Vec<Value> = serde_json::from_str(text).map_err(|_| wrong())?;
+                names.iter().map(|value| Some((name(value)?, 1.0))).collect()
+            }
+            _ => text.split(',').map(|name| Some((name.trim().to_owned(), 1.0))).collect(),
+        };
+        starts.map(Self).ok_or_else(wrong)
+    }
 }
 
 impl Kind for Convention {
@@ -266,24 +360,39 @@ parameters! {
     /// Where to start; unless given, the vertex of largest out-degree (the smallest of them), for
     /// bc every vertex.
     source: String = "ID";
-    /// The most iterations; for pagerank 20 unless a tolerance is given, for cdlp 10.
+    /// Where the walk starts anew: ids with commas between them, or in JSON a list of ids or an object that gives
+    /// ids weights. Everywhere alike unless given.
+    sources: Starts = "IDS";
+    /// Whether weights count; true unless given. Without weights every edge counts 1.
+    weighted: bool = "BOOL";
+    /// The most iterations; for pagerank and personalized-pagerank 20 unless a tolerance is given, for cdlp 10, for
+    /// hits, eigenvector and katz 1000.
     iterations: u32 = "N";
     /// Stop when an iteration changes all ranks by less than this in sum; for delta-pagerank how
-    /// far they may be from the limit in sum. 0.0001 if nothing else ends it.
+    /// far they may be from the limit in sum. 0.0001 if nothing else ends it. For hits, eigenvector and katz 0.000001
+    /// unless given: who still changes by more after the last iteration has no answer.
     tolerance: f64 = "X";
     /// The part of its rank that a vertex passes on along its edges, from 0 to 1; 0.85 unless
     /// given.
     damping: f64 = "X";
+    /// What an edge of a walk makes it count less, 0 or more; 0.9 by the largest in-degree unless given. Above 1 by the
+    /// largest eigenvalue there is no answer.
+    alpha: f64 = "X";
+    /// What each vertex has to begin with; 1 unless given.
+    beta: f64 = "X";
+    /// How small communities are: above 1 they are smaller, below larger; 1 unless given.
+    resolution: f64 = "X";
     /// The width of a bucket of distances; chosen from a sample of the weights unless given. No
     /// answer depends on it.
     delta: f64 = "X";
     /// Which core to return instead of coreness.
     k: u32 = "K";
-    /// How many vertices to draw as sources; for bc all unless given, and some may be drawn more than
-    /// once; for radii 64.
+    /// How many vertices to draw as sources; for bc, closeness and harmonic all unless given, and for bc some may be
+    /// drawn more than once; for radii 64.
     samples: u32 = "N";
-    /// Which vertices are drawn: the same seed draws the same ones. For radii, a sealed graph draws others than the graph
-    /// that was sealed: its vertices have new numbers.
+    /// Which vertices are drawn, or for louvain, leiden and label-propagation in which order vertices are asked: the same
+    /// seed, the same answer. But for bc, a sealed graph has another one than the graph that was sealed: its vertices have
+    /// new numbers.
     seed: u64 = "S";
     /// What scores are: `pairs` of ends of shortest paths, each counted once; the part of all pairs
     /// as `networkx` has it; or a part of the largest as `gap`. pairs unless given; samples are

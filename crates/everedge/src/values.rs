@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use everedge_core::VertexId;
+use everedge_core::{Edge, VertexId};
 use everedge_kernels::{NO_COMPONENT, UNREACHED};
 use everedge_live::ExternalId;
 
@@ -26,8 +26,14 @@ pub enum Values {
     Count(Vec<u32>),
     /// A label of each vertex: an id that the user gave, or a vertex where ids are texts.
     Label(Vec<u64>),
+    /// Two numbers of each vertex, such as how good a hub it is and how good an authority.
+    Scores([Vec<f64>; 2]),
     /// A list of vertices, not indexed.
     Vertices(Vec<VertexId>),
+    /// Vertices whose order counts, not indexed.
+    Order(Vec<VertexId>),
+    /// A list of edges, with their weights if they have some, not indexed.
+    Edges(Vec<Edge>, Option<Vec<f32>>),
     /// The answer says nothing of single vertices.
     None,
 }
@@ -59,7 +65,10 @@ impl Values {
             }
             Self::Count(values) => Self::Count(placed(values, 0, view, bound)),
             Self::Label(values) => Self::Label(placed(values, u64::MAX, view, bound)),
-            Self::Vertices(_) | Self::None => self,
+            Self::Scores(scores) => {
+                Self::Scores(scores.map(|values| placed(values, 0.0, view, bound)))
+            }
+            Self::Vertices(_) | Self::Order(_) | Self::Edges(..) | Self::None => self,
         }
     }
 
@@ -67,7 +76,8 @@ impl Values {
     /// an unreached depth as 9223372036854775807, an unreached distance as `infinity`.
     ///
     /// A text id that is not one plain word is written as a JSON string, so that every line can be
-    /// told apart. A list of vertices is written as ids, one a line; nothing if there are no values.
+    /// told apart. Two numbers of a vertex follow one another. A list of vertices is written as ids, one a line, an order in
+    /// its own; edges as `source destination`, with the weight if they have one; nothing if there are no values.
     ///
     /// Cost: 4 bytes of memory a vertex, and of a sealed graph 4 more unless its vertices' numbers are there. Nobody adds a
     /// name while ids are sorted.
@@ -86,12 +96,17 @@ impl Values {
         place_of: impl Fn(VertexId) -> usize,
         out: &mut impl Write,
     ) -> io::Result<()> {
+        if let Self::Edges(edges, weights) = self {
+            return write_edges(view, before, edges, weights.as_deref(), out);
+        }
         let mut ids = match self {
-            Self::Vertices(vertices) => vertices.clone(),
+            Self::Vertices(vertices) | Self::Order(vertices) => vertices.clone(),
             Self::None => Vec::new(),
             _ => view.vertices(),
         };
-        view.naming.sort(&mut ids);
+        if !matches!(self, Self::Order(_)) {
+            view.naming.sort(&mut ids);
+        }
         view.check_reads().map_err(io::Error::other)?;
         let is_named = view.id_kind() != crate::IdKind::Dense;
         for v in ids {
@@ -113,7 +128,8 @@ impl Values {
     ) -> io::Result<()> {
         let (id, v) = (v, row);
         match self {
-            Self::Vertices(_) | Self::None => writeln!(out),
+            Self::Vertices(_) | Self::Order(_) | Self::Edges(..) | Self::None => writeln!(out),
+            Self::Scores([first, second]) => writeln!(out, " {:e} {:e}", first[v], second[v]),
             Self::Count(counts) => writeln!(out, " {}", counts[v]),
             Self::Label(labels) => match names {
                 Some(names) if matches!(names.name_of(id), ExternalId::Text(_)) => {
@@ -135,4 +151,21 @@ impl Values {
             },
         }
     }
+}
+
+fn write_edges(
+    view: &View,
+    before: &str,
+    edges: &[Edge],
+    weights: Option<&[f32]>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for (place, &(u, v)) in edges.iter().enumerate() {
+        write!(out, "{before}{} {}", Word(&view.name_of(u)), Word(&view.name_of(v)))?;
+        match weights {
+            Some(weights) => writeln!(out, " {}", weights[place])?,
+            None => writeln!(out)?,
+        }
+    }
+    view.check_reads().map_err(io::Error::other)
 }

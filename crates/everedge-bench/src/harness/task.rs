@@ -180,7 +180,7 @@ pub(crate) enum End {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     /// A bit for each of [`Kernel::ALL`].
-    kernels: u32,
+    kernels: u64,
     /// How often each runs on each view; `None` is what GAP prescribes.
     runs: Option<u32>,
     pub(crate) directed: bool,
@@ -189,7 +189,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// Plans some kernels on a directed graph.
     pub(crate) fn new(kernels: &[Kernel], runs: Option<u32>) -> Self {
-        let is_wanted = |kernel: &Kernel| u32::from(kernels.contains(kernel));
+        let is_wanted = |kernel: &Kernel| u64::from(kernels.contains(kernel));
         let bits = Kernel::ALL.iter().enumerate().map(|(i, kernel)| is_wanted(kernel) << i);
         Self { kernels: bits.fold(0, |all, bit| all | bit), runs, directed: true }
     }

@@ -452,7 +452,11 @@ fn numbers(values: &Values) -> Box<dyn Iterator<Item = f64> + '_> {
         }
         Values::Score(values) | Values::Distance(values) => Box::new(values.iter().copied()),
         Values::Label(values) => Box::new(values.iter().map(|&value| value as f64)),
-        Values::Vertices(values) => Box::new(values.iter().map(|&value| value.into())),
+        Values::Scores([first, second]) => Box::new(first.iter().chain(second).copied()),
+        Values::Vertices(values) | Values::Order(values) => {
+            Box::new(values.iter().map(|&value| value.into()))
+        }
+        Values::Edges(edges, _) => Box::new(edges.iter().flat_map(|&(u, v)| [u.into(), v.into()])),
         Values::None => Box::new(std::iter::empty()),
     }
 }
