@@ -24,8 +24,8 @@
 //!
 //! # Cost
 //! A breadth-first search for each source; 512 of them, or up to 64 if there are no more, follow an edge
-//! together where they come over it in the same step. 132 bytes for each id while they search, 20 with up to
-//! 64 sources; and 24 for closeness, 12 for harmonic, the result among them.
+//! together where they come over it in the same step. 141 bytes for each id while they search, 29 with up to
+//! 64 sources; and 24 for closeness, 16 for harmonic, the result among them.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
