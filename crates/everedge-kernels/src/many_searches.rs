@@ -1,22 +1,25 @@
 //! Breadth-first searches from many sources at once.
 //!
-//! Each vertex has a bit for each source that reached it. A step passes the bits of the frontier on,
-//! and whoever got a new bit is in the next one: an edge is followed once for all the sources that
-//! come over it in the same step. Bits are in several words side by side, which a cache loads together.
+//! Each vertex has a bit for each source that reached it. A step passes the bits of the frontier
+//! on, and whoever got a new bit is in the next one: an edge is followed once for all the sources
+//! that come over it in the same step. Bits are in several words side by side, which a cache loads
+//! together.
 //!
-//! Sources that search together are near each other, so that their bits come together on graphs of large
-//! diameter too. Where they are not, as a small sample of a road network, they search one after the other.
+//! Sources that search together are near each other, so that their bits come together on graphs of
+//! large diameter too. Where they are not, as a small sample of a road network, they search one
+//! after the other.
 //!
 //! Source: Then et al., "The More the Merrier: Efficient Multi-Source Graph Traversal", PVLDB 2014
 //! (there called MS-BFS). Differences: push or pull is chosen as for all kernels
 //! ([`frontier`](crate::frontier)); groups of sources by a search, there by degree.
 //!
 //! # Cost
-//! For each group of 512 sources as many steps as the largest distance, and the edges of a vertex as often
-//! as it has different distances from them; or else a search for each source. Up to 64 sources are one
-//! group, near if no vertex is far from one of them. 16 bytes for each id and 64 sources of a group, 4 bytes for each id, 9 more while sources search
-//! one after the other, and a frontier of up to 4 bytes for each vertex. The groups are found by one thread,
-//! which reads lists wherever they lie.
+//! For each group of 512 sources as many steps as the largest distance, and the edges of a vertex
+//! as often as it has different distances from them; or else a search for each source. Up to 64
+//! sources are one group, near if no vertex is far from one of them. 16 bytes for each id and 64
+//! sources of a group, 4 bytes for each id, 9 more while sources search one after the other, and a
+//! frontier of up to 4 bytes for each vertex. The groups are found by one thread, which reads lists
+//! wherever they lie.
 
 use std::array;
 use std::collections::VecDeque;
@@ -31,14 +34,15 @@ use crate::{Bfs, UNREACHED, bfs};
 const GRAIN: u32 = 1 << 12;
 /// Words of a vertex if there are more sources than a word has bits.
 const WORDS: usize = 8;
-/// Sources of a group with a larger spread search one after the other: a vertex has up to twice as many
-/// different distances from them, and each takes four times as long as one search takes for the vertex.
+/// Sources of a group with a larger spread search one after the other: a vertex has up to twice as
+/// many different distances from them, and each takes four times as long as one search takes for
+/// the vertex.
 const SPREAD_MAX: u32 = 32;
 
-/// Searches `view` from `sources`, which are different vertices, and calls `f(v, distance, count)` for
-/// each vertex and how many of them are at that distance from it, once or several times for different
-/// ones; only one thread at a time calls it for a vertex. Returns how many pairs of a source and a vertex
-/// are at each distance.
+/// Searches `view` from `sources`, which are different vertices, and calls `f(v, distance, count)`
+/// for each vertex and how many of them are at that distance from it, once or several times for
+/// different ones; only one thread at a time calls it for a vertex. Returns how many pairs of a
+/// source and a vertex are at each distance.
 pub(crate) fn search_from(
     view: &impl GraphView,
     sources: &[VertexId],
@@ -78,8 +82,8 @@ fn search_in_groups<const WORDS: usize>(
     pairs
 }
 
-/// Draws `count` different vertices, or all if there are no more, in ascending order: a shuffle that
-/// ends when there are enough.
+/// Draws `count` different vertices, or all if there are no more, in ascending order: a shuffle
+/// that ends when there are enough.
 pub(crate) fn draw(view: &impl GraphView, count: u32, seed: u64) -> Vec<VertexId> {
     let mut vertices = vertices(view);
     let count = vertices.len().min(count as usize);
@@ -102,8 +106,8 @@ struct Group {
     spread: u32,
 }
 
-/// Returns groups of at most `size` of the `sources`. Each is what a search from a vertex meets first that
-/// is in no group before; the next one begins at its border, if there is something left.
+/// Returns groups of at most `size` of the `sources`. Each is what a search from a vertex meets
+/// first that is in no group before; the next one begins at its border, if there is something left.
 fn groups(view: &impl GraphView, sources: &[VertexId], size: usize) -> Vec<Group> {
     let bound = view.vertex_bound();
     let mut is_source = Bitmap::new(bound);
@@ -302,8 +306,8 @@ impl<const WORDS: usize> Searches<WORDS> {
         }
     }
 
-    /// Ends the step that changed the bits of `v`, and adds the new ones to `moving`; returns how many
-    /// these are.
+    /// Ends the step that changed the bits of `v`, and adds the new ones to `moving`; returns how
+    /// many these are.
     fn end_step(&self, v: VertexId, moving: &Bits<WORDS>) -> u32 {
         let (reached_by, next) = (&self.reached_by[v as usize], &self.next[v as usize]);
         let mut count = 0;
