@@ -16,7 +16,7 @@
 //! paths from both to where they meet.
 //!
 //! Source: the halves are the bipartite double cover, as in Ahn, Guha and McGregor, "Analyzing
-//! Graph Structure via Linear Measurements", SODA 2012, §3.3; Sutton, Ben-Nun and Barak,
+//! Graph Structure via Linear Measurements", SODA 2012; Sutton, Ben-Nun and Barak,
 //! "Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", IPDPS 2018 (to join
 //! them).
 //!
