@@ -1,26 +1,30 @@
-//! Bipartition: two colors, so that every edge joins vertices of both, or an odd cycle, if that cannot be.
+//! Bipartition: two colors, so that every edge joins vertices of both, or an odd cycle, if that
+//! cannot be.
 //!
-//! Directions count for nothing. Each vertex is split into two *halves*, one for each color, and an edge
-//! joins each half of one end with the other half of the other end. In a component that has two colors, the
-//! halves of a vertex are not joined: the vertex and all that are joined with its half by an even number of
-//! edges have the same color. An odd cycle joins both halves of all vertices of its component.
+//! Directions count for nothing. Each vertex is split into two *halves*, one for each color, and an
+//! edge joins each half of one end with the other half of the other end. In a component that has
+//! two colors, the halves of a vertex are not joined: the vertex and all that are joined with its
+//! half by an even number of edges have the same color. An odd cycle joins both halves of all
+//! vertices of its component.
 //!
-//! Halves are joined as vertices are for components ([`wcc`](crate::wcc())): a few neighbors of each vertex
-//! first; if then most halves hang together, this component has an odd cycle, and its other edges need not
-//! be read.
+//! Halves are joined as vertices are for components ([`wcc`](crate::wcc())): a few neighbors of
+//! each vertex first; if then most halves hang together, this component has an odd cycle, and its
+//! other edges need not be read.
 //!
-//! The smallest vertex of each component has color 0. Where a component has an odd cycle, a search from its
-//! smallest vertex finds one: the first edge between vertices of the same depth, with the paths from both to
-//! where they meet.
+//! The smallest vertex of each component has color 0. Where a component has an odd cycle, a search
+//! from its smallest vertex finds one: the first edge between vertices of the same depth, with the
+//! paths from both to where they meet.
 //!
-//! Source: the halves are the bipartite double cover, as in Ahn, Guha and McGregor, "Analyzing Graph
-//! Structure via Linear Measurements", SODA 2012, §3.3; Sutton, Ben-Nun and Barak, "Optimizing Parallel
-//! Graph Connectivity Computation via Subgraph Sampling", IPDPS 2018 (to join them).
+//! Source: the halves are the bipartite double cover, as in Ahn, Guha and McGregor, "Analyzing
+//! Graph Structure via Linear Measurements", SODA 2012; Sutton, Ben-Nun and Barak,
+//! "Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", IPDPS 2018 (to join
+//! them).
 //!
 //! # Cost
-//! Every edge once, and in a directed graph once from each end; where most vertices are in a component with
-//! an odd cycle, two edges of these. The search for a cycle is done by one thread, and ends at the depth of
-//! the first odd edge. 9 bytes for each id: the result, and two roots, or depths for the search.
+//! Every edge once, and in a directed graph once from each end; where most vertices are in a
+//! component with an odd cycle, two edges of these. The search for a cycle is done by one thread,
+//! and ends at the depth of the first odd edge. 9 bytes for each id: the result, and two roots, or
+//! depths for the search.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -56,8 +60,8 @@ const KERNEL: &str = "bipartition";
 pub struct Bipartition {
     /// `[vertex_bound]`: the color of each vertex, 0 or 1, or [`NO_COLOR`].
     pub color: Vec<u8>,
-    /// The vertices of a cycle of an odd number of edges, in its order; one of them for a self-loop.
-    /// Empty if the graph is bipartite.
+    /// The vertices of a cycle of an odd number of edges, in its order; one of them for a
+    /// self-loop. Empty if the graph is bipartite.
     pub odd_cycle: Vec<VertexId>,
 }
 
@@ -137,13 +141,14 @@ impl Halves {
     }
 }
 
-/// Joins vertices with their neighbors, some places after these were seen: what is read of them is on its
-/// way into the cache then.
+/// Joins vertices with their neighbors, some places after these were seen: what is read of them is
+/// on its way into the cache then.
 struct Join<'a> {
     halves: &'a Halves,
     /// Vertices with both halves in this component are left out.
     largest: Option<u32>,
-    /// How many neighbors at the beginning of a list are left out, and how many after these are joined.
+    /// How many neighbors at the beginning of a list are left out, and how many after these are
+    /// joined.
     skipped: usize,
     taken: usize,
     /// What was seen lately.
@@ -243,9 +248,10 @@ fn cycle_over(view: &impl GraphView, depth: &[u32], u: VertexId, w: VertexId) ->
 
 /// Checks that `result` has the colors of `view`, and an odd cycle if some vertices have none.
 ///
-/// It has if in every component either colors change along every edge and the smallest vertex has color 0,
-/// or nobody has a color and some edge joins vertices that a search finds on the same side; and the cycle is
-/// one of edges, odd and without a vertex twice. Cost: every edge twice, and 2 bytes and a bit for each id.
+/// It has if in every component either colors change along every edge and the smallest vertex has
+/// color 0, or nobody has a color and some edge joins vertices that a search finds on the same
+/// side; and the cycle is one of edges, odd and without a vertex twice. Cost: every edge twice, and
+/// 2 bytes and a bit for each id.
 ///
 /// # Errors
 /// [`WrongResult`](crate::Error::WrongResult) with the first property that does not hold.
@@ -286,12 +292,12 @@ pub fn verify_bipartition(view: &impl GraphView, result: &Bipartition) -> Result
     Ok(())
 }
 
-/// Checks that colors change along the edges of some vertices, some edges of the cycle, and the colors of
-/// small components.
+/// Checks that colors change along the edges of some vertices, some edges of the cycle, and the
+/// colors of small components.
 ///
-/// Misses a large component whose colors are exchanged or left out, and wrong colors of few vertices. Cost:
-/// the result once, one of 64 vertices, up to 256 edges of each, a search along 64 edges from 256 vertices,
-/// and the lists of 256 vertices of the cycle.
+/// Misses a large component whose colors are exchanged or left out, and wrong colors of few
+/// vertices. Cost: the result once, one of 64 vertices, up to 256 edges of each, a search along 64
+/// edges from 256 vertices, and the lists of 256 vertices of the cycle.
 ///
 /// # Errors
 /// As [`verify_bipartition`].
@@ -338,8 +344,8 @@ fn check_colors(view: &impl GraphView, result: &Bipartition) -> Result<()> {
     })
 }
 
-/// Checks that the cycle is odd and has different vertices, and edges between them: `edges_max` of them at
-/// most.
+/// Checks that the cycle is odd and has different vertices, and edges between them: `edges_max` of
+/// them at most.
 fn check_cycle(view: &impl GraphView, result: &Bipartition, edges_max: u32) -> Result<()> {
     let cycle = &result.odd_cycle;
     let are_vertices = cycle.iter().all(|&v| v < view.vertex_bound() && view.is_vertex(v));

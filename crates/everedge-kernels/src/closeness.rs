@@ -1,31 +1,32 @@
 //! Closeness and harmonic centrality: how near a vertex is to those that reach it.
 //!
-//! Both look at the distances *to* a vertex, along the direction of edges, each edge of length 1. Of n
-//! vertices, r others reach a vertex:
+//! Both look at the distances *to* a vertex, along the direction of edges, each edge of length 1.
+//! Of n vertices, r others reach a vertex:
 //! ```text
 //! closeness(v) = r / sum of distance(u, v) * r / (n - 1)    over u that reach v
 //! harmonic(v)  = sum of 1 / distance(u, v)                  over u that reach v
 //! ```
 //! The second factor of closeness is small for a vertex that few others reach, so that vertices of
-//! different components compare (the formula of Wasserman and Faust). A vertex that no other reaches has
-//! 0 of both.
+//! different components compare (the formula of Wasserman and Faust). A vertex that no other
+//! reaches has 0 of both.
 //!
-//! With all vertices as sources scores are exact. With a sample of k of them, sums over the sources and
-//! the number of those that reach a vertex are multiplied by how many more other vertices there are than
-//! other sources: (n - 1) / k, or (n - 1) / (k - 1) for a source. Scores are then estimates; sums of distances
-//! are off by at most a small part of the diameter for each vertex with k = O(log n) sources.
+//! With all vertices as sources scores are exact. With a sample of k of them, sums over the sources
+//! and the number of those that reach a vertex are multiplied by how many more other vertices there
+//! are than other sources: (n - 1) / k, or (n - 1) / (k - 1) for a source. Scores are then
+//! estimates; sums of distances are off by at most a small part of the diameter for each vertex
+//! with k = O(log n) sources.
 //!
 //! The searches of many sources go at once ([`many_searches`](crate::many_searches)).
 //!
-//! Source: Wasserman and Faust, "Social Network Analysis", 1994, §5.2; in-distances as in NetworkX; Rochat,
-//! "Closeness Centrality Extended to Unconnected Graphs: the Harmonic Centrality Index", ASNA 2009;
-//! Eppstein and Wang, "Fast Approximation of Centrality", J. Graph Algorithms and Applications 2004 (the
-//! estimate; there of a connected graph).
+//! Source: Wasserman and Faust, "Social Network Analysis", 1994, §5.2; in-distances as in NetworkX;
+//! Rochat, "Closeness Centrality Extended to Unconnected Graphs: the Harmonic Centrality Index",
+//! ASNA 2009; Eppstein and Wang, "Fast Approximation of Centrality", J. Graph Algorithms and
+//! Applications 2004 (the estimate; there of a connected graph).
 //!
 //! # Cost
-//! A breadth-first search for each source; 512 of them, or up to 64 if there are no more, follow an edge
-//! together where they come over it in the same step. 132 bytes for each id while they search, 20 with up to
-//! 64 sources; and 24 for closeness, 12 for harmonic, the result among them.
+//! A breadth-first search for each source; 512 of them, or up to 64 if there are no more, follow an
+//! edge together where they come over it in the same step. 141 bytes for each id while they search,
+//! 29 with up to 64 sources; and 24 for closeness, 16 for harmonic, the result among them.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -51,8 +52,8 @@ const SEARCHES_MAX: usize = 8;
 /// From where [`closeness`] and [`harmonic`] search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClosenessConfig {
-    /// How many vertices to search from, above 0, each drawn at most once. `None`: all, so that scores
-    /// are exact.
+    /// How many vertices to search from, above 0, each drawn at most once. `None`: all, so that
+    /// scores are exact.
     pub source_count: Option<u32>,
     /// Which vertices are drawn: the same seed draws the same ones.
     pub seed: u64,
@@ -61,8 +62,8 @@ pub struct ClosenessConfig {
 /// What [`closeness`] found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closeness {
-    /// `[vertex_bound]`: the closeness of each vertex, from 0 to 1 if it is exact; 0 for an id that is no
-    /// vertex.
+    /// `[vertex_bound]`: the closeness of each vertex, from 0 to 1 if it is exact; 0 for an id that
+    /// is no vertex.
     pub score: Vec<f64>,
     /// `[vertex_bound]`: how many other vertices among the sources reach each vertex.
     pub reached_by: Vec<u32>,
@@ -77,8 +78,8 @@ pub struct Closeness {
 /// What [`harmonic`] found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Harmonic {
-    /// `[vertex_bound]`: the harmonic centrality of each vertex, from 0 to one less than the vertices if it
-    /// is exact; 0 for an id that is no vertex.
+    /// `[vertex_bound]`: the harmonic centrality of each vertex, from 0 to one less than the
+    /// vertices if it is exact; 0 for an id that is no vertex.
     pub score: Vec<f64>,
     /// The vertices that were searched from, in ascending order.
     pub sources: Vec<VertexId>,
@@ -231,14 +232,16 @@ impl Found {
     }
 }
 
-/// Checks that `result` has the closeness of every vertex of `view` for as many sources as `config` says.
+/// Checks that `result` has the closeness of every vertex of `view` for as many sources as `config`
+/// says.
 ///
-/// It has if the sources are different vertices, as many as asked for or all of them, a search from each
-/// finds the same sums, and scores follow from these. Cost: a [`bfs`] from every source; 28 bytes for each
-/// id.
+/// It has if the sources are different vertices, as many as asked for or all of them, a search from
+/// each finds the same sums, and scores follow from these. Cost: a [`bfs`] from every source; 28
+/// bytes for each id.
 ///
 /// # Errors
-/// [`WrongResult`](Error::WrongResult) with the first property that does not hold; else as [`closeness`].
+/// [`WrongResult`](Error::WrongResult) with the first property that does not hold; else as
+/// [`closeness`].
 pub fn verify_closeness(
     view: &impl GraphView,
     config: &ClosenessConfig,
@@ -257,12 +260,13 @@ pub fn verify_closeness(
     })
 }
 
-/// Checks that scores follow from the distances, that these have their sums over all vertices, and that
-/// those of some vertices fit to their in-neighbors'; those of a few by a search of its own, if there are
-/// 512 sources or more.
+/// Checks that scores follow from the distances, that these have their sums over all vertices, and
+/// that those of some vertices fit to their in-neighbors'; those of a few by a search of its own,
+/// if there are 512 sources or more.
 ///
-/// Misses wrong sums of vertices with few sources that leave the sum over all as it is. Cost: the result
-/// once, one of 64 vertices, up to 256 edges of each, and a [`bfs`] for 512 sources, 8 at most.
+/// Misses wrong sums of vertices with few sources that leave the sum over all as it is. Cost: the
+/// result once, one of 64 vertices, up to 256 edges of each, and a [`bfs`] for 512 sources, 8 at
+/// most.
 ///
 /// # Errors
 /// As [`verify_closeness`].
@@ -301,8 +305,8 @@ pub fn spot_check_closeness(
     })
 }
 
-/// Calls `check` with some vertices and the distances to each from the sources, but for itself, that reach
-/// it.
+/// Calls `check` with some vertices and the distances to each from the sources, but for itself,
+/// that reach it.
 fn check_by_search(
     view: &impl GraphView,
     sources: &[VertexId],
@@ -353,14 +357,15 @@ fn check_closeness(
     })
 }
 
-/// Checks that `result` has the harmonic centrality of every vertex of `view` for as many sources as
-/// `config` says.
+/// Checks that `result` has the harmonic centrality of every vertex of `view` for as many sources
+/// as `config` says.
 ///
-/// It has if the sources are different vertices, as many as asked for or all of them, and a search from
-/// each finds the same sums. Cost: a [`bfs`] from every source; 28 bytes for each id.
+/// It has if the sources are different vertices, as many as asked for or all of them, and a search
+/// from each finds the same sums. Cost: a [`bfs`] from every source; 28 bytes for each id.
 ///
 /// # Errors
-/// [`WrongResult`](Error::WrongResult) with the first property that does not hold; else as [`harmonic`].
+/// [`WrongResult`](Error::WrongResult) with the first property that does not hold; else as
+/// [`harmonic`].
 pub fn verify_harmonic(
     view: &impl GraphView,
     config: &ClosenessConfig,
@@ -375,11 +380,11 @@ pub fn verify_harmonic(
     })
 }
 
-/// Checks that scores have their sum over all vertices, and those of a few vertices by a search of its own,
-/// if there are 512 sources or more.
+/// Checks that scores have their sum over all vertices, and those of a few vertices by a search of
+/// its own, if there are 512 sources or more.
 ///
-/// Misses wrong scores of few vertices that leave the sum as it is. Cost: the result once, and a [`bfs`] for
-/// 512 sources, 8 at most.
+/// Misses wrong scores of few vertices that leave the sum as it is. Cost: the result once, and a
+/// [`bfs`] for 512 sources, 8 at most.
 ///
 /// # Errors
 /// As [`verify_harmonic`].

@@ -5,24 +5,24 @@
 //! eigenvalue * score(v) = sum of weight(u, v) * score(u)    over u -> v
 //! ```
 //! They have Euclidean length 1. Every iteration adds a part of the old scores to these sums, which
-//! changes no eigenvector: on a bipartite graph sums alone would swing for ever. That part is a quarter
-//! of what the sums have grown by, so that it does not depend on the unit of weights, and a graph of
-//! large degrees is left as fast as one of small.
+//! changes no eigenvector: on a bipartite graph sums alone would swing for ever. That part is a
+//! quarter of what the sums have grown by, so that it does not depend on the unit of weights, and a
+//! graph of large degrees is left as fast as one of small.
 //!
-//! Scores are equal at first. Where several eigenvectors have the largest eigenvalue, as in a graph of
-//! equal components, the answer has a part of each. In a directed graph only what cycles of large
-//! eigenvalue reach has a score above 0; without any cycle that is the ends of the longest paths, if
-//! edges are there.
+//! Scores are equal at first. Where several eigenvectors have the largest eigenvalue, as in a graph
+//! of equal components, the answer has a part of each. In a directed graph only what cycles of
+//! large eigenvalue reach has a score above 0; without any cycle that is the ends of the longest
+//! paths, if edges are there.
 //!
-//! Source: Bonacich, "Power and Centrality: A Family of Measures", American J. Sociology 1987; in-edges
-//! and length as in NetworkX. Differences from NetworkX: it adds the old scores as they are, which
-//! takes far more iterations on graphs that are nearly bipartite; the tolerance is for the length of the
-//! change.
+//! Source: Bonacich, "Power and Centrality: A Family of Measures", American J. Sociology 1987;
+//! in-edges and length as in NetworkX. Differences from NetworkX: it adds the old scores as they
+//! are, which takes far more iterations on graphs that are nearly bipartite; the tolerance is for
+//! the length of the change.
 //!
 //! # Cost
 //! Each iteration reads every in-edge once, in order, and one number for it, at random. How many it
-//! takes is the ratio of the two largest eigenvalues, each with a quarter of the largest more. 16 bytes
-//! for each id: the result, and the next scores.
+//! takes is the ratio of the two largest eigenvalues, each with a quarter of the largest more. 16
+//! bytes for each id: the result, and the next scores.
 
 use std::mem;
 
@@ -47,8 +47,8 @@ const KERNEL: &str = "eigenvector";
 pub struct EigenvectorConfig {
     /// The most iterations.
     pub iterations_max: u32,
-    /// Stop when one more iteration changes the scores by less than this, as the Euclidean length of
-    /// the change; 0 does all iterations, whether they converge or not.
+    /// Stop when one more iteration changes the scores by less than this, as the Euclidean length
+    /// of the change; 0 does all iterations, whether they converge or not.
     pub tolerance: f64,
     /// Whether an edge counts its weight, and not 1.
     pub weighted: bool,
@@ -71,8 +71,8 @@ impl EigenvectorConfig {
 /// What [`eigenvector`] found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Eigenvector {
-    /// `[vertex_bound]`: the score of each vertex, of Euclidean length 1 together; 0 for an id that is
-    /// no vertex.
+    /// `[vertex_bound]`: the score of each vertex, of Euclidean length 1 together; 0 for an id that
+    /// is no vertex.
     pub score: Vec<f64>,
     /// By how much the sums over in-edges are longer than the scores: the largest eigenvalue.
     pub eigenvalue: f64,
@@ -122,10 +122,10 @@ impl<'v, V: WeightedView> Scores<'v, V> {
 /// Scores the vertices of `view`.
 ///
 /// # Errors
-/// [`NotConverged`](crate::Error::NotConverged) if all iterations did not bring the change below the
-/// tolerance, unless that is 0; [`BadParameter`](crate::Error::BadParameter) if the tolerance is
-/// negative or not a number; [`BadWeight`](crate::Error::BadWeight) if weights count and that of an edge
-/// is negative or not a finite number.
+/// [`NotConverged`](crate::Error::NotConverged) if all iterations did not bring the change below
+/// the tolerance, unless that is 0; [`BadParameter`](crate::Error::BadParameter) if the tolerance
+/// is negative or not a number; [`BadWeight`](crate::Error::BadWeight) if weights count and that of
+/// an edge is negative or not a finite number.
 ///
 /// # Example
 /// ```
@@ -151,8 +151,8 @@ pub fn eigenvector(view: &impl WeightedView, config: &EigenvectorConfig) -> Resu
 /// Checks that `result` has an eigenvector of `view`.
 ///
 /// It has if only vertices have scores, their length is 1, and one more iteration finds the same
-/// eigenvalue and changes them by no more than the result says, which is below the tolerance. Misses
-/// another eigenvector than the largest. Cost: one iteration, and 16 bytes for each id.
+/// eigenvalue and changes them by no more than the result says, which is below the tolerance.
+/// Misses another eigenvector than the largest. Cost: one iteration, and 16 bytes for each id.
 ///
 /// # Errors
 /// [`WrongResult`](crate::Error::WrongResult) with the first property that does not hold; else as
@@ -175,8 +175,8 @@ pub fn verify_eigenvector(
     })
 }
 
-/// Checks as [`verify_eigenvector`] does where the scores took so many iterations that this is a small
-/// part; otherwise only that scores have their length.
+/// Checks as [`verify_eigenvector`] does where the scores took so many iterations that this is a
+/// small part; otherwise only that scores have their length.
 ///
 /// Misses, after fewer than 20 iterations, wrong scores that leave the length as it is. Cost: an
 /// iteration, or the scores once.
@@ -194,8 +194,8 @@ pub fn spot_check_eigenvector(
     }
 }
 
-/// Checks that only vertices have scores, which have their length, and that the iterations ended when
-/// they should.
+/// Checks that only vertices have scores, which have their length, and that the iterations ended
+/// when they should.
 fn check_scores(
     view: &impl GraphView,
     config: &EigenvectorConfig,

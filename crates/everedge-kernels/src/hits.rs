@@ -7,18 +7,18 @@
 //! hub(u)       ~ sum of weight(u, v) * authority(v)    over u -> v
 //! authority(v) ~ sum of weight(u, v) * hub(u)          over u -> v
 //! ```
-//! Each iteration computes hubs from authorities and authorities from these. Authorities are equal at
-//! first, and end as the largest eigenvector of what one iteration multiplies with. Where several are
-//! as large, such as in components that are alike, the answer has a part of each. Edges count 1, or
-//! their weights; parallel edges count one by one.
+//! Each iteration computes hubs from authorities and authorities from these. Authorities are equal
+//! at first, and end as the largest eigenvector of what one iteration multiplies with. Where
+//! several are as large, such as in components that are alike, the answer has a part of each. Edges
+//! count 1, or their weights; parallel edges count one by one.
 //!
 //! Source: Kleinberg, "Authoritative Sources in a Hyperlinked Environment", J. ACM 1999, §3;
 //! normalized as in NetworkX.
 //!
 //! # Cost
-//! Each iteration reads every out-edge and every in-edge once, in order, and one number for each, at
-//! random. How many it takes is the ratio of the two largest eigenvalues: fewer than a hundred on most
-//! webs and social networks. 24 bytes for each id: the result, and the next authorities.
+//! Each iteration reads every out-edge and every in-edge once, in order, and one number for each,
+//! at random. How many it takes is the ratio of the two largest eigenvalues: fewer than a hundred
+//! on most webs and social networks. 24 bytes for each id: the result, and the next authorities.
 
 use std::mem;
 
@@ -41,8 +41,8 @@ const KERNEL: &str = "hits";
 pub struct HitsConfig {
     /// The most iterations.
     pub iterations_max: u32,
-    /// Stop when one more iteration changes the authorities by less than this, all changes added up;
-    /// 0 does all iterations, whether they converge or not.
+    /// Stop when one more iteration changes the authorities by less than this, all changes added
+    /// up; 0 does all iterations, whether they converge or not.
     pub tolerance: f64,
     /// Whether an edge counts its weight, and not 1.
     pub weighted: bool,
@@ -90,8 +90,8 @@ impl<'v, V: WeightedView> Scores<'v, V> {
         Self { hub: zeros(), next: zeros(), authority, matrix }
     }
 
-    /// Computes hubs from the authorities, and the next authorities from these; returns the sum of all
-    /// changes to the authorities.
+    /// Computes hubs from the authorities, and the next authorities from these; returns the sum of
+    /// all changes to the authorities.
     fn compute(&mut self) -> f64 {
         let Self { matrix, hub, authority, next } = self;
         let pull = |direction, numbers: &[f64], sums: &mut Vec<f64>| {
@@ -114,10 +114,10 @@ impl<'v, V: WeightedView> Scores<'v, V> {
 /// Finds hubs and authorities of `view`. Of an undirected graph they are the same.
 ///
 /// # Errors
-/// [`NotConverged`](crate::Error::NotConverged) if all iterations did not bring the change below the
-/// tolerance, unless that is 0; [`BadParameter`](crate::Error::BadParameter) if the tolerance is
-/// negative or not a number; [`BadWeight`](crate::Error::BadWeight) if weights count and that of an edge
-/// is negative or not a finite number.
+/// [`NotConverged`](crate::Error::NotConverged) if all iterations did not bring the change below
+/// the tolerance, unless that is 0; [`BadParameter`](crate::Error::BadParameter) if the tolerance
+/// is negative or not a number; [`BadWeight`](crate::Error::BadWeight) if weights count and that of
+/// an edge is negative or not a finite number.
 ///
 /// # Example
 /// ```
@@ -144,8 +144,8 @@ pub fn hits(view: &impl WeightedView, config: &HitsConfig) -> Result<Hits> {
 ///
 /// It has if only vertices have scores, which sum to 1, hubs are what authorities make of them, and
 /// one more iteration changes the authorities by no more than the result says, which is below the
-/// tolerance. Misses scores of another eigenvector than the largest. Cost: one iteration, and 24 bytes
-/// for each id.
+/// tolerance. Misses scores of another eigenvector than the largest. Cost: one iteration, and 24
+/// bytes for each id.
 ///
 /// # Errors
 /// [`WrongResult`](crate::Error::WrongResult) with the first property that does not hold; else as
@@ -162,8 +162,8 @@ pub fn verify_hits(view: &impl WeightedView, config: &HitsConfig, result: &Hits)
     require(KERNEL, far <= ROUNDING, || format!("hubs are {far} from what authorities make them"))
 }
 
-/// Checks as [`verify_hits`] does where the scores took so many iterations that this is a small part;
-/// otherwise only that scores have their sums.
+/// Checks as [`verify_hits`] does where the scores took so many iterations that this is a small
+/// part; otherwise only that scores have their sums.
 ///
 /// Misses, after fewer than 24 iterations, wrong scores that leave the sums as they are. Cost: an
 /// iteration, or the scores once.

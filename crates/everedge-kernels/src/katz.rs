@@ -8,13 +8,14 @@
 //! finite if alpha is below 1 divided by the largest eigenvalue of the adjacency matrix. Iterations
 //! begin with `beta` everywhere: each adds the walks that are an edge longer.
 //!
-//! Source: Katz, "A New Status Index Derived from Sociometric Analysis", Psychometrika 1953; with beta
-//! and normalized as in NetworkX. Difference: the tolerance is for a part of all scores, which is the
-//! same for any beta.
+//! Source: Katz, "A New Status Index Derived from Sociometric Analysis", Psychometrika 1953; with
+//! beta and normalized as in NetworkX. Difference: the tolerance is for a part of all scores, which
+//! is the same for any beta.
 //!
 //! # Cost
-//! Each iteration reads every in-edge once, in order, and one number for it, at random. Changes shrink
-//! by alpha times the largest eigenvalue in each. 16 bytes for each id: the result, and the next scores.
+//! Each iteration reads every in-edge once, in order, and one number for it, at random. Changes
+//! shrink by alpha times the largest eigenvalue in each. 16 bytes for each id: the result, and the
+//! next scores.
 
 use std::mem;
 
@@ -39,8 +40,8 @@ const ADVICE: &str = "choose a smaller alpha, as it must be below 1 divided by t
 /// What walks count for [`katz`], and when it stops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KatzConfig {
-    /// What one more edge multiplies a walk with, finite and 0 or more; below 1 divided by the largest
-    /// eigenvalue, or scores grow for ever.
+    /// What one more edge multiplies a walk with, finite and 0 or more; below 1 divided by the
+    /// largest eigenvalue, or scores grow for ever.
     pub alpha: f64,
     /// What each vertex has of its own, finite and above 0.
     pub beta: f64,
@@ -167,12 +168,12 @@ fn length(score: &[f64]) -> f64 {
 /// Checks that `result` has the scores of `view` that `config` asks for.
 ///
 /// It has if only vertices have scores, which are at least `beta`, their length is 1 if they are
-/// normalized, and one more iteration changes them by no more than the result says, which is below the
-/// tolerance. Cost: one iteration, and 16 bytes for each id.
+/// normalized, and one more iteration changes them by no more than the result says, which is below
+/// the tolerance. Cost: one iteration, and 16 bytes for each id.
 ///
 /// # Errors
-/// [`WrongResult`](Error::WrongResult) with the first property that does not hold; else as [`katz`], but
-/// for [`NotConverged`](Error::NotConverged).
+/// [`WrongResult`](Error::WrongResult) with the first property that does not hold; else as
+/// [`katz`], but for [`NotConverged`](Error::NotConverged).
 pub fn verify_katz(view: &impl WeightedView, config: &KatzConfig, result: &Katz) -> Result<()> {
     check_scores(view, config, result)?;
     let matrix = Matrix::new(view, config.weighted)?;
@@ -184,8 +185,8 @@ pub fn verify_katz(view: &impl WeightedView, config: &KatzConfig, result: &Katz)
     })
 }
 
-/// Checks as [`verify_katz`] does where the scores took so many iterations that this is a small part;
-/// otherwise the scores of some vertices.
+/// Checks as [`verify_katz`] does where the scores took so many iterations that this is a small
+/// part; otherwise the scores of some vertices.
 ///
 /// Misses, after fewer than 20 iterations, wrong scores of few vertices. Cost: an iteration, or the
 /// scores once, and one of 256 vertices, up to 256 edges of each.
@@ -211,8 +212,8 @@ pub fn spot_check_katz(view: &impl WeightedView, config: &KatzConfig, result: &K
     })
 }
 
-/// Checks that only vertices have scores, which have their least value and their length, and that the
-/// iterations ended when they should.
+/// Checks that only vertices have scores, which have their least value and their length, and that
+/// the iterations ended when they should.
 fn check_scores(view: &impl GraphView, config: &KatzConfig, result: &Katz) -> Result<()> {
     config.stop()?.check(result.iterations, result.change)?;
     let (score, bound) = (&result.score, view.vertex_bound());

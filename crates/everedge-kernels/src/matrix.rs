@@ -2,10 +2,10 @@
 //! centralities are made of.
 //!
 //! An entry of the matrix is how many edges lead from one vertex to another, or the sum of their
-//! weights. The matrix is never built: each vertex pulls the numbers of its in- or out-neighbors, so
-//! that no two threads write to the same place. A sum over a list is taken in the order of the list,
-//! and one over all vertices in pieces of a fixed size: results are the same for any number of
-//! threads. Lists are read at their home as in XPGraph (ToS 2025, §4.2).
+//! weights. The matrix is never built: each vertex pulls the numbers of its in- or out-neighbors,
+//! so that no two threads write to the same place. A sum over a list is taken in the order of the
+//! list, and one over all vertices in pieces of a fixed size: results are the same for any number
+//! of threads. Lists are read at their home as in XPGraph (ToS 2025, §4.2).
 
 use std::ops::Range;
 
@@ -53,9 +53,9 @@ impl<'v, V: WeightedView> Matrix<'v, V> {
         })
     }
 
-    /// Calls `f(v, sum, &mut result[v])` for each vertex, with the sum of the `numbers` at the other
-    /// ends of its edges, each as often as the edge counts; returns the sum of what `f` returned.
-    /// There is an `f` for each range of ids, which sees them in ascending order.
+    /// Calls `f(v, sum, &mut result[v])` for each vertex, with the sum of the `numbers` at the
+    /// other ends of its edges, each as often as the edge counts; returns the sum of what `f`
+    /// returned. There is an `f` for each range of ids, which sees them in ascending order.
     pub(crate) fn pull<T, F>(
         &self,
         direction: Direction,
@@ -90,7 +90,8 @@ impl<'v, V: WeightedView> Matrix<'v, V> {
         sums.into_iter().sum()
     }
 
-    /// Returns at `v` what [`pull`](Self::pull) adds up, if it has no more than `list_max` neighbors.
+    /// Returns at `v` what [`pull`](Self::pull) adds up, if it has no more than `list_max`
+    /// neighbors.
     pub(crate) fn pull_at<T: Copy + Into<f64>>(
         &self,
         direction: Direction,

@@ -1,8 +1,8 @@
 //! Personalized and weighted PageRank: a random walk that starts anew at chosen vertices, and that
 //! leaves along edges in proportion to their weights.
 //!
-//! The walk of [`pagerank`](crate::pagerank()) goes on along an edge with probability `damping`, and
-//! else starts anew at any vertex. This one starts anew at the vertices of a list, each in
+//! The walk of [`pagerank`](crate::pagerank()) goes on along an edge with probability `damping`,
+//! and else starts anew at any vertex. This one starts anew at the vertices of a list, each in
 //! proportion to a weight of its own, so that ranks say how close vertices are to these. It may
 //! choose edges by weight. A vertex that it cannot leave, since it has no out-edge or all weigh
 //! nothing, gives its rank to where the walk starts anew:
@@ -10,8 +10,9 @@
 //! rank(v) = start(v) * (1 - damping + damping * dangling)
 //!         + damping * sum of rank(u) * weight(u, v) / weight(u)    over u -> v
 //! ```
-//! where `weight(u)` is the sum over all edges that leave `u`, and `start` sums to 1. Where the walk
-//! starts anew everywhere alike and edges count 1, this is PageRank. Parallel edges count one by one.
+//! where `weight(u)` is the sum over all edges that leave `u`, and `start` sums to 1. Where the
+//! walk starts anew everywhere alike and edges count 1, this is PageRank. Parallel edges count one
+//! by one.
 //!
 //! Source: Page et al., "The PageRank Citation Ranking", 1999, §6 (there a source of rank E);
 //! dangling vertices as NetworkX has them by default. Quotients are pulled in a fixed order as in
@@ -19,9 +20,9 @@
 //! weighted: quotients of small weights are too large for them.
 //!
 //! # Cost
-//! Each iteration reads every in-edge once, in order, and one quotient for it, at random; weights are
-//! added up once, before. 16 bytes for each id as PageRank, 24 if edges are weighted, and 16 for each
-//! vertex where the walk starts anew.
+//! Each iteration reads every in-edge once, in order, and one quotient for it, at random; weights
+//! are added up once, before. 16 bytes for each id as PageRank, 24 if edges are weighted, and 16
+//! for each vertex where the walk starts anew.
 
 use everedge_core::{Direction, GraphView, VertexId, WeightedView, par, watch};
 
@@ -47,8 +48,8 @@ pub struct PersonalizedPageRankConfig {
     /// Whether the walk leaves a vertex along its edges in proportion to their weights, and not
     /// along each alike.
     pub weighted: bool,
-    /// Where the walk starts anew, with a weight above or equal to 0 for each; those of a vertex that
-    /// is named twice add up. Empty: everywhere alike.
+    /// Where the walk starts anew, with a weight above or equal to 0 for each; those of a vertex
+    /// that is named twice add up. Empty: everywhere alike.
     pub starts: Vec<(VertexId, f64)>,
 }
 
@@ -205,14 +206,14 @@ fn divide_by<Q: Quotient>(weights: &[f64], rank: &[f64], quotient: &mut [Q]) -> 
 
 /// Ranks the vertices of `view` by a walk that starts anew where `config` says, beginning there.
 ///
-/// Returns as [`pagerank`](crate::pagerank()): ranks sum to 1, and a vertex that no start reaches has
-/// rank 0.
+/// Returns as [`pagerank`](crate::pagerank()): ranks sum to 1, and a vertex that no start reaches
+/// has rank 0.
 ///
 /// # Errors
-/// [`BadParameter`](Error::BadParameter) if the damping is not from 0 to 1, the tolerance is negative
-/// or not a number, or the weight of a start or their sum is; [`NotAVertex`](Error::NotAVertex) if a
-/// start is not a vertex; [`BadWeight`](Error::BadWeight) if weights count and that of an edge is
-/// negative or not a finite number.
+/// [`BadParameter`](Error::BadParameter) if the damping is not from 0 to 1, the tolerance is
+/// negative or not a number, or the weight of a start or their sum is;
+/// [`NotAVertex`](Error::NotAVertex) if a start is not a vertex; [`BadWeight`](Error::BadWeight) if
+/// weights count and that of an edge is negative or not a finite number.
 ///
 /// # Example
 /// ```
@@ -266,9 +267,9 @@ fn rank<Q: Quotient>(
 /// Checks that `result` has the ranks of `view` that `config` asks for.
 ///
 /// It has if only vertices have a rank, ranks are at least what starts anew there and sum to 1, and
-/// one more iteration changes them by no more than `damping` times the last change, as it must since
-/// every iteration contracts by that factor. Cost: one iteration, two if edges are weighted, and 8
-/// bytes for each id besides what the kernel has.
+/// one more iteration changes them by no more than `damping` times the last change, as it must
+/// since every iteration contracts by that factor. Cost: one iteration, two if edges are weighted,
+/// and 8 bytes for each id besides what the kernel has.
 ///
 /// # Errors
 /// [`WrongResult`](Error::WrongResult) with the first property that does not hold; else as
@@ -297,11 +298,11 @@ fn verify<Q: Quotient>(
     })
 }
 
-/// Checks as [`verify_personalized_pagerank`] does where the ranks took so many iterations that this
-/// is a small part; otherwise only that ranks have their sum and their least value.
+/// Checks as [`verify_personalized_pagerank`] does where the ranks took so many iterations that
+/// this is a small part; otherwise only that ranks have their sum and their least value.
 ///
-/// Misses, after fewer than 12 iterations, or 20 if edges are weighted, wrong ranks that leave the sum
-/// as it is. Cost: an iteration or two, or the ranks once.
+/// Misses, after fewer than 12 iterations, or 20 if edges are weighted, wrong ranks that leave the
+/// sum as it is. Cost: an iteration or two, or the ranks once.
 ///
 /// # Errors
 /// As [`verify_personalized_pagerank`].

@@ -1,22 +1,23 @@
-//! Topological order: every vertex after all that have an edge to it, or a cycle, if that cannot be.
+//! Topological order: every vertex after all that have an edge to it, or a cycle, if that cannot
+//! be.
 //!
-//! The vertices that no edge enters are first. They are taken away with their edges, and those that no
-//! edge enters then are next, level by level. The *level* of a vertex is the number of edges of the
-//! longest path that ends there. The order is by levels, and by ids within a level, so that it is the
-//! same every time.
+//! The vertices that no edge enters are first. They are taken away with their edges, and those that
+//! no edge enters then are next, level by level. The *level* of a vertex is the number of edges of
+//! the longest path that ends there. The order is by levels, and by ids within a level, so that it
+//! is the same every time.
 //!
-//! What is left when no more can be taken is on a cycle or behind one. Each such vertex has an in-neighbor
-//! that is left: whoever goes back from one to the next comes to a vertex that was there before, and has
-//! found a cycle. An edge of an undirected graph, which leads both ways, is a cycle of two vertices, and a
-//! self-loop is one of one.
+//! What is left when no more can be taken is on a cycle or behind one. Each such vertex has an
+//! in-neighbor that is left: whoever goes back from one to the next comes to a vertex that was
+//! there before, and has found a cycle. An edge of an undirected graph, which leads both ways, is a
+//! cycle of two vertices, and a self-loop is one of one.
 //!
-//! Source: Kahn, "Topological Sorting of Large Networks", CACM 1962. Differences: a level is taken away at
-//! once, in parallel; lists are read at their home as in XPGraph (ToS 2025, §4.2).
+//! Source: Kahn, "Topological Sorting of Large Networks", CACM 1962. Differences: a level is taken
+//! away at once, in parallel; lists are read at their home as in XPGraph (ToS 2025, §4.2).
 //!
 //! # Cost
-//! O(vertices + edges): every out-list once; as many steps as there are levels, which a long path makes
-//! many of little work each. In-lists are read only where a cycle is searched for. 12 bytes for each id:
-//! levels, the order, and counts of in-edges.
+//! O(vertices + edges): every out-list once; as many steps as there are levels, which a long path
+//! makes many of little work each. In-lists are read only where a cycle is searched for. 12 bytes
+//! for each id: levels, the order, and counts of in-edges.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -42,13 +43,14 @@ const KERNEL: &str = "topological-order";
 /// What [`topological_order`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopologicalOrder {
-    /// The vertices by level, and by id within a level: each edge leads to a later one. Without those on
-    /// a cycle or behind one.
+    /// The vertices by level, and by id within a level: each edge leads to a later one. Without
+    /// those on a cycle or behind one.
     pub order: Vec<VertexId>,
     /// `[vertex_bound]`: the number of edges of the longest path that ends at each vertex, or
     /// [`NO_LEVEL`].
     pub level: Vec<u32>,
-    /// The vertices of a cycle in the order of its edges, the smallest first; empty if there is no cycle.
+    /// The vertices of a cycle in the order of its edges, the smallest first; empty if there is no
+    /// cycle.
     pub cycle: Vec<VertexId>,
 }
 
@@ -89,7 +91,8 @@ pub fn topological_order(view: &impl GraphView) -> TopologicalOrder {
     TopologicalOrder { order, level, cycle }
 }
 
-/// Takes level by level away; returns the order, and leaves the counts of `incoming` edges that are left.
+/// Takes level by level away; returns the order, and leaves the counts of `incoming` edges that are
+/// left.
 fn take_levels(
     view: &impl GraphView,
     incoming: &[AtomicU32],
@@ -147,9 +150,9 @@ fn cycle(view: &impl GraphView, level: &[u32], place: &mut [u32]) -> Vec<VertexI
 
 /// Checks that `result` has a topological order of `view`, or a cycle.
 ///
-/// It has if every vertex is one level above the highest of its in-neighbors, or has no level as one of
-/// these, the order has all vertices that have one, by level and id, and there is a cycle of edges if some
-/// have none. Cost: every in-list once.
+/// It has if every vertex is one level above the highest of its in-neighbors, or has no level as
+/// one of these, the order has all vertices that have one, by level and id, and there is a cycle of
+/// edges if some have none. Cost: every in-list once.
 ///
 /// # Errors
 /// [`WrongResult`](crate::Error::WrongResult) with the first property that does not hold.
@@ -161,8 +164,8 @@ pub fn verify_topological_order(view: &impl GraphView, result: &TopologicalOrder
 
 /// Checks the order, the levels of some vertices, and some edges of the cycle.
 ///
-/// Misses wrong levels of few vertices. Cost: the order once, one of 64 vertices, up to 256 edges of each,
-/// and the lists of 256 vertices of the cycle.
+/// Misses wrong levels of few vertices. Cost: the order once, one of 64 vertices, up to 256 edges
+/// of each, and the lists of 256 vertices of the cycle.
 ///
 /// # Errors
 /// As [`verify_topological_order`].
@@ -213,7 +216,8 @@ fn check_order(view: &impl GraphView, result: &TopologicalOrder) -> Result<()> {
     })
 }
 
-/// Checks that the cycle has different vertices, and edges between them: `edges_max` of them at most.
+/// Checks that the cycle has different vertices, and edges between them: `edges_max` of them at
+/// most.
 fn check_cycle(view: &impl GraphView, result: &TopologicalOrder, edges_max: u32) -> Result<()> {
     let cycle = &result.cycle;
     let are_vertices = cycle.iter().all(|&v| v < view.vertex_bound() && view.is_vertex(v));

@@ -115,7 +115,8 @@ pub fn katz(view: &impl WeightedView, config: &KatzConfig) -> Vec<f64> {
     divided(score, divisor)
 }
 
-/// Returns the distances, above 0, from those `sources` that reach each vertex, by a search from each.
+/// Returns the distances, above 0, from those `sources` that reach each vertex, by a search from
+/// each.
 fn distances(view: &impl GraphView, sources: &[VertexId]) -> Vec<Vec<f64>> {
     let mut distances = vec![Vec::new(); view.vertex_bound() as usize];
     for &source in sources {

@@ -4,8 +4,8 @@ use everedge_core::{GraphView, VertexId};
 
 use crate::{NO_COLOR, NO_LEVEL};
 
-/// Returns the levels of [`topological_order`](crate::topological_order()): again and again those whose
-/// in-neighbors all have one.
+/// Returns the levels of [`topological_order`](crate::topological_order()): again and again those
+/// whose in-neighbors all have one.
 pub fn levels(view: &impl GraphView) -> Vec<u32> {
     let bound = view.vertex_bound() as usize;
     let (mut level, mut before) = (vec![NO_LEVEL; bound], vec![Vec::new(); bound]);
@@ -25,8 +25,8 @@ pub fn levels(view: &impl GraphView) -> Vec<u32> {
     level
 }
 
-/// Returns the colors of [`bipartition`](crate::bipartition()): component by component, and none where they
-/// contradict each other.
+/// Returns the colors of [`bipartition`](crate::bipartition()): component by component, and none
+/// where they contradict each other.
 pub fn bipartition(view: &impl GraphView) -> Vec<u8> {
     let bound = view.vertex_bound() as usize;
     let (mut color, mut neighbors) = (vec![NO_COLOR; bound], vec![Vec::new(); bound]);

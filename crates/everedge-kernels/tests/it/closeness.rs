@@ -2,8 +2,8 @@
 
 use everedge_core::{GraphView, par};
 use everedge_kernels::{
-    Closeness, ClosenessConfig, Error, Harmonic, closeness, harmonic, naive, verify_closeness,
-    verify_harmonic,
+    Closeness, ClosenessConfig, Error, Harmonic, closeness, harmonic, naive, spot_check_closeness,
+    spot_check_harmonic, verify_closeness, verify_harmonic,
 };
 
 use crate::graphs::{Random, for_each_case, graph};
@@ -79,6 +79,27 @@ fn is_the_same_for_any_number_of_threads() {
         let config = ClosenessConfig { source_count, seed: 1 };
         let run = || (closeness(&g, &config).unwrap(), harmonic(&g, &config).unwrap());
         assert_eq!(par::with_threads(1, run).unwrap(), par::with_threads(5, run).unwrap());
+    }
+}
+
+/// On a long path sources near each other search together, and those of a small sample do not.
+#[test]
+fn sources_may_be_far_from_each_other() {
+    let path: Vec<_> = (0..5000).map(|v| (v, v + 1, 1.0)).collect();
+    for directed in [true, false] {
+        let g = graph(directed, &[6000], &path);
+        for source_count in [Some(40), Some(600), None] {
+            let config = ClosenessConfig { source_count, seed: 7 };
+            let result = closeness(&g, &config).unwrap();
+            spot_check_closeness(&g, &config, &result).unwrap();
+            assert_close(&result.score, &naive::closeness(&g, &result.sources));
+            let result = harmonic(&g, &config).unwrap();
+            spot_check_harmonic(&g, &config, &result).unwrap();
+            let expected = naive::harmonic(&g, &result.sources);
+            for (a, b) in result.score.iter().zip(&expected) {
+                assert!((a - b).abs() <= 1e-9 * b, "{a}, {b}");
+            }
+        }
     }
 }
 

@@ -27,7 +27,8 @@ fn equals_the_naive_iteration() {
 fn scores_of_graphs_whose_eigenvectors_are_known() {
     let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-5, "{a}, {b}");
     let wheel: Vec<_> = (1..=6).flat_map(|v| [(0, v, 2.0), (v, v % 6 + 1, 2.0)]).collect();
-    // The hub gets six times what a vertex of the rim has; that gets the hub's and two of the rim's.
+    // The hub gets six times what a vertex of the rim has; that gets the hub's and two of the
+    // rim's.
     let eigenvalue = 1.0 + 7.0_f64.sqrt();
     for (weighted, times) in [(false, 1.0), (true, 2.0)] {
         let config = EigenvectorConfig { weighted, ..EigenvectorConfig::default() };
