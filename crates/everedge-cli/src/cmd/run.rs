@@ -168,6 +168,9 @@ fn in_words(Report { run: report, version }: &Report) -> String {
         match value.as_array() {
             None => words.push_str(&format!("\n{key}: {}", plain(value))),
             Some(rows) => {
+                if !rows.is_empty() && !["top", "neighbors", "vertices"].contains(&key.as_str()) {
+                    words.push_str(&format!("\n{key}:"));
+                }
                 for row in rows {
                     match row.as_array().map(Vec::as_slice) {
                         Some([id, value]) => {

@@ -116,6 +116,11 @@ fn parameters(kernel: Kernel) -> Parameters {
     match kernel {
         Kernel::Betweenness => parameters.set("source", "0").unwrap(),
         Kernel::PageRank => parameters.set("tolerance", "1e-9").unwrap(),
+        Kernel::Hits | Kernel::Eigenvector | Kernel::Katz => {
+            parameters.set("tolerance", "0").unwrap();
+            parameters.set("iterations", "3").unwrap();
+        }
+        Kernel::Closeness | Kernel::Harmonic => parameters.set("samples", "600").unwrap(),
         _ => {}
     }
     parameters

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use everedge::{
-    Chunks, Error, Graph, GraphOptions, IdKind, Kernel, RunOptions, SealOptions, StorageError,
+    Chunks, Error, Graph, GraphOptions, IdKind, Kernel, Parameters, SealOptions, StorageError,
     View, Watch,
 };
 use everedge_medium::{MediumKind, Recorder, Volume};
@@ -41,7 +41,12 @@ fn graph() -> Graph {
 const KERNELS: [Kernel; 2] = [Kernel::PageRank, Kernel::Bfs];
 
 fn answer(view: &View, kernel: Kernel) -> Result<Vec<u8>, Error> {
-    let report = view.run(kernel, &RunOptions::default())?;
+    let mut parameters = Parameters::default();
+    if matches!(kernel, Kernel::Hits | Kernel::Eigenvector) {
+        // They may not converge.
+        (parameters.tolerance, parameters.iterations) = (Some(0.0), Some(3));
+    }
+    let report = view.run(kernel, &parameters.into())?;
     let mut lines = Vec::new();
     match report.values.write(view, &mut lines) {
         Ok(()) => Ok(lines),
