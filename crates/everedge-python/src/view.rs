@@ -123,6 +123,11 @@ impl View {
         Ok(self.handle.get()?.vertex_bound())
     }
 
+    /// Returns how many rows answers have.
+    fn row_count(&self) -> PyResult<usize> {
+        Ok(self.handle.get()?.row_count())
+    }
+
     /// Returns the number of vertices.
     fn vertex_count(&self) -> PyResult<u32> {
         Ok(self.handle.get()?.vertex_count())
@@ -252,6 +257,52 @@ impl View {
         let search = || view.shortest_path(source, target, hops, &watch).map_err(exception);
         let found = py.detach(|| until_signal(&watch, None, search))?;
         Ok(found.map(|path| (path.vertices.into_pyarray(py), path.length)))
+    }
+
+    /// Returns of each pair how similar its vertices are.
+    fn similarity<'py>(
+        &self,
+        py: Python<'py>,
+        src: PyReadonlyArray1<'py, u32>,
+        dst: PyReadonlyArray1<'py, u32>,
+        measure: &str,
+    ) -> PyResult<Column<'py, f64>> {
+        let ends = src.as_slice()?.iter().copied().zip(dst.as_slice()?.iter().copied());
+        let pairs: Vec<_> = ends.collect();
+        let measure = everedge::measure(measure).map_err(exception)?;
+        let (view, watch) = (self.handle.get()?, Watch::default());
+        let ask = || view.similarity(&pairs, measure, &watch).map_err(exception);
+        Ok(py.detach(|| until_signal(&watch, None, ask))?.into_pyarray(py))
+    }
+
+    /// Returns the vertices most similar to one, and how similar each is.
+    fn most_similar<'py>(
+        &self,
+        py: Python<'py>,
+        v: VertexId,
+        count: usize,
+        measure: &str,
+    ) -> PyResult<(Column<'py, u32>, Column<'py, f64>)> {
+        let measure = everedge::measure(measure).map_err(exception)?;
+        let (view, watch) = (self.handle.get()?, Watch::default());
+        let ask = || view.most_similar(v, count, measure, &watch).map_err(exception);
+        let found = py.detach(|| until_signal(&watch, None, ask))?;
+        let (vertices, scores): (Vec<u32>, Vec<f64>) = found.into_iter().unzip();
+        Ok((vertices.into_pyarray(py), scores.into_pyarray(py)))
+    }
+
+    /// Returns the modularity of groups, one for each row.
+    fn modularity(
+        &self,
+        py: Python<'_>,
+        groups: PyReadonlyArray1<'_, u32>,
+        resolution: f64,
+        weighted: bool,
+    ) -> PyResult<f64> {
+        let groups = groups.as_slice()?.to_vec();
+        let (view, watch) = (self.handle.get()?, Watch::default());
+        let ask = || view.modularity(&groups, resolution, weighted, &watch).map_err(exception);
+        py.detach(|| until_signal(&watch, None, ask))
     }
 
     /// Returns the graph of some vertices and the edges between them.

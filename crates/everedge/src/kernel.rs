@@ -169,11 +169,12 @@ impl Kernel {
             Self::Hits => (50, 0),
             Self::SpanningForest => (56, 0),
             Self::Bridges | Self::ArticulationPoints => (72, 0),
-            // A search of 512 sources at once keeps their bits.
-            Self::Closeness | Self::Harmonic => (186, 0),
-            Self::LabelPropagation => (74, 48),
-            Self::Louvain => (114, 48),
-            Self::Leiden => (154, 48),
+            // A search of 512 sources at once keeps their bits, and on a path the vertices of each.
+            Self::Closeness | Self::Harmonic => (360, 0),
+            // Links of both ends have weights of eight bytes, and are sorted.
+            Self::LabelPropagation => (40, 67),
+            Self::Louvain => (116 + 2 * threads, 67),
+            Self::Leiden => (152 + 2 * threads, 67),
         };
         // What a damaged manifest says may be any number.
         vertices.saturating_mul(of_vertex).saturating_add(edges.saturating_mul(of_edge))

@@ -76,7 +76,7 @@ pub use kernel::{Convention, Kernel, Parameter, Parameters, Starts};
 pub use option_table::{Chosen, GraphOption, OptionGroup, OptionKind, size};
 pub use options::{GraphOptions, Layout};
 pub use output_file::OutputFile;
-pub use questions::Along;
+pub use questions::{Along, measure};
 pub use run::{RunOptions, RunReport, Verify, median, peak_rss_bytes};
 pub use sealing::SealFiles;
 pub use speed::read_speed;
@@ -99,7 +99,7 @@ pub use everedge_core::{
 pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices, delimiter, first_of};
 pub use everedge_io::{OperationChoice, TimeUnit, date_of, date_text};
 pub use everedge_io::{exact_integer_weights, exact_weights, is_dense};
-pub use everedge_kernels::Path;
+pub use everedge_kernels::{Path, Similarity};
 pub use everedge_live::Error as StorageError;
 pub use everedge_live::{
     Batch, Changes, Division, Durability, ExternalId, IdKind, Phases, Recovery,

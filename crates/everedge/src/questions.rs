@@ -7,9 +7,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use everedge_core::watch::{self, Watch};
-use everedge_core::{Csr, CsrOptions, Direction, GraphView, VertexId, WeightedView};
+use everedge_core::{Csr, CsrOptions, Direction, Edge, GraphView, VertexId, WeightedView};
 use everedge_kernels as kernels;
-use everedge_kernels::Path;
+use everedge_kernels::{ModularityConfig, Path, Similarity};
 use everedge_live::{ExternalId, IdKind, Names};
 use everedge_medium::{MediumKind, Volume, VolumeOptions};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,6 +19,27 @@ use crate::{Error, Result, View};
 
 /// Vertices whose edges are read between two looks at whether the search was cancelled.
 const WATCHED: usize = 1 << 10;
+
+/// The measures of similarity by name.
+const MEASURES: [(&str, Similarity); 5] = [
+    ("common-neighbors", Similarity::CommonNeighbors),
+    ("jaccard", Similarity::Jaccard),
+    ("adamic-adar", Similarity::AdamicAdar),
+    ("resource-allocation", Similarity::ResourceAllocation),
+    ("preferential-attachment", Similarity::PreferentialAttachment),
+];
+
+/// Returns the measure of similarity of a name.
+///
+/// # Errors
+/// `InvalidInput` if there is none, with those that there are.
+pub fn measure(name: &str) -> Result<Similarity> {
+    let found = MEASURES.iter().find(|(known, _)| *known == name).map(|&(_, measure)| measure);
+    found.ok_or_else(|| {
+        let names = MEASURES.map(|(name, _)| name).join(", ");
+        Error::invalid(format!("measure={name}: there are {names}"))
+    })
+}
 
 /// Which edges of a vertex count. Without directions all of them do, each once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -199,6 +220,86 @@ impl View {
             false => kernels::shortest_weighted_path(&self.any, source, target),
         };
         let found = watch.run(search).map_err(|_cancelled| Error::Interrupted)?;
+        self.check_reads()?;
+        found.map_err(|error| Error::kernel(error, |v| self.name_of(v).to_string()))
+    }
+
+    /// Returns of each pair how similar its vertices are, directions, self-loops and parallel edges left aside.
+    ///
+    /// Cost: the lists of both ends; in a graph without in-neighbors a copy.
+    ///
+    /// # Errors
+    /// `InvalidInput` if one is no vertex; `Interrupted` if the watch was cancelled.
+    pub fn similarity(
+        &self,
+        pairs: &[Edge],
+        measure: Similarity,
+        watch: &Watch,
+    ) -> Result<Vec<f64>> {
+        for &(u, v) in pairs {
+            self.check_vertices(&[u, v])?;
+        }
+        let scores = |any: &AnyView| kernels::similarity(any, pairs, measure);
+        self.ask_both_ways(watch, scores)
+    }
+
+    /// Returns the vertices that share neighbors with one and are the most similar to it: `count` of them at most, with
+    /// their scores, the largest first.
+    ///
+    /// Cost: the lists of its neighbors; in a graph without in-neighbors a copy.
+    ///
+    /// # Errors
+    /// As [`Self::similarity`].
+    pub fn most_similar(
+        &self,
+        v: VertexId,
+        count: usize,
+        measure: Similarity,
+        watch: &Watch,
+    ) -> Result<Vec<(VertexId, f64)>> {
+        self.check_vertices(&[v])?;
+        self.ask_both_ways(watch, |any| kernels::most_similar(any, v, count, measure))
+    }
+
+    /// Returns the modularity of a division of all vertices: the group of each is at its [`row_of`](Self::row_of). Weights
+    /// count if the graph has some and they are wanted.
+    ///
+    /// Cost: every edge once.
+    ///
+    /// # Errors
+    /// `InvalidInput` if there is not a group for each row; `Kernel` if the resolution or a weight is negative;
+    /// `Interrupted` if the watch was cancelled.
+    pub fn modularity(
+        &self,
+        groups: &[u32],
+        resolution: f64,
+        weighted: bool,
+        watch: &Watch,
+    ) -> Result<f64> {
+        if groups.len() != self.row_count() {
+            let (found, rows) = (groups.len(), self.row_count());
+            return Err(Error::invalid(format!("{found} groups for {rows} rows of vertices")));
+        }
+        let config = ModularityConfig { resolution, weighted: weighted && self.is_weighted() };
+        let copy = self.numbering().is_some().then(|| self.copy(true));
+        let any = copy.as_ref().unwrap_or(&self.any);
+        let ask = || kernels::modularity(any, groups, &config);
+        let found = watch.run(ask).map_err(|_cancelled| Error::Interrupted)?;
+        self.check_reads()?;
+        let name =
+            |place| self.name_of(self.numbering().map_or(place, |n| n.ids()[place as usize]));
+        Ok(found.map_err(|error| Error::kernel(error, |v| name(v).to_string()))?.value)
+    }
+
+    /// Asks what looks at edges from both ends.
+    fn ask_both_ways<T>(
+        &self,
+        watch: &Watch,
+        ask: impl FnOnce(&AnyView) -> kernels::Result<T>,
+    ) -> Result<T> {
+        let copy = (!self.any.has_in_neighbors()).then(|| AnyView::Csr(Csr::from_view(&self.any)));
+        let any = copy.as_ref().unwrap_or(&self.any);
+        let found = watch.run(|| ask(any)).map_err(|_cancelled| Error::Interrupted)?;
         self.check_reads()?;
         found.map_err(|error| Error::kernel(error, |v| self.name_of(v).to_string()))
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -164,10 +165,24 @@ def word(name: Id) -> str:
     return str.__str__(name) if isinstance(name, str) else str(int(name))
 
 
-def told(parameters: dict[str, Id | float | None]) -> list[tuple[str, str]]:
+def told(parameters: dict[str, Id | float | bool | None]) -> list[tuple[str, str]]:
     """Return those parameters of a kernel that are given, as texts."""
-    given = [(name, value) for name, value in parameters.items() if value is not None]
-    return [(n, repr(float(v)) if isinstance(v, float | np.floating) else word(v)) for n, v in given]
+
+    def text(value: Id | float | bool) -> str:
+        if isinstance(value, bool | np.bool_):
+            return str(bool(value)).lower()
+        return repr(float(value)) if isinstance(value, float | np.floating) else word(value)
+
+    return [(name, text(value)) for name, value in parameters.items() if value is not None]
+
+
+def starts(sources: Ids | Mapping[Id, float] | None) -> str | None:
+    """Return where a walk starts anew, as the text that a kernel is told."""
+    if sources is None:
+        return None
+    if isinstance(sources, Mapping):
+        return json.dumps({word(name): float(weight) for name, weight in sources.items()})
+    return json.dumps([word(name) for name in names(sources, "sources")])
 
 
 def _array(column: Any, what: str) -> npt.NDArray[Any]:

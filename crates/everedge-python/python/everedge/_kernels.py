@@ -16,6 +16,24 @@ import numpy.typing as npt
 
 from everedge import _native
 from everedge._columns import Id
+from everedge._parts import (
+    articulation_points,
+    bipartition,
+    bridges,
+    label_propagation,
+    leiden,
+    louvain,
+    spanning_forest,
+    topological_order,
+)
+from everedge._scores import (
+    closeness,
+    eigenvector,
+    harmonic,
+    hits,
+    katz,
+    personalized_pagerank,
+)
 from everedge._values import Communities, Components, Values
 
 if TYPE_CHECKING:
@@ -465,3 +483,17 @@ class Methods:
     triangles = triangles
     lcc = lcc
     cdlp = cdlp
+    personalized_pagerank = personalized_pagerank
+    hits = hits
+    eigenvector = eigenvector
+    katz = katz
+    closeness = closeness
+    harmonic = harmonic
+    louvain = louvain
+    leiden = leiden
+    label_propagation = label_propagation
+    bridges = bridges
+    articulation_points = articulation_points
+    spanning_forest = spanning_forest
+    topological_order = topological_order
+    bipartition = bipartition

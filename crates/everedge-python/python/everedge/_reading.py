@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from everedge import _columns
 from everedge._columns import Id, Ids, word
+from everedge._errors import InvalidInputError
 from everedge._values import Path, Values
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from everedge._snapshot import Snapshot
 
 Direction = Literal["out", "in", "both"]
+Measure = Literal[
+    "jaccard", "common-neighbors", "adamic-adar", "resource-allocation", "preferential-attachment"
+]
 
 # Bytes of memory that an answer takes at most, while it is made: for each vertex, and for each edge.
 _DEGREES = 12
@@ -139,6 +144,74 @@ class Reading(ABC):
         with self._view("sssp") as view:
             found = view._native.path(view._find(source), view._find(target), hops)
             return found and Path(view._names(found[0]), found[1])
+
+    def similarity(
+        self, src: Ids, dst: Ids, measure: Measure = "jaccard"
+    ) -> npt.NDArray[np.float64]:
+        """Return of each pair, a vertex and the one in the same row, how similar they are.
+
+        `jaccard` is the part of all their neighbors that they share, `common-neighbors` how many they share, `adamic-adar` and
+        `resource-allocation` those of few neighbors more, `preferential-attachment` the product of their numbers of neighbors.
+        Directions, self-loops and parallel edges are left aside.
+
+        Raises `InvalidInputError` if one is not a vertex. Cost: the neighbors of both.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram", directed=False)
+        >>> graph.add_edges([0, 0, 1, 1], [2, 3, 2, 3])
+        >>> graph.snapshot().similarity(0, 1)
+        array([1.])
+        """
+        ends = _columns.names(src, "src"), _columns.names(dst, "dst")
+        _columns.check_lengths(*ends)
+        with self._view("one-hop") as view:
+            return view._native.similarity(*(view._find_all(end) for end in ends), measure)
+
+    def most_similar(
+        self, vertex: Id, count: int = 10, measure: Measure = "jaccard"
+    ) -> list[tuple[Any, float]]:
+        """Return the vertices that share neighbors with `vertex` and are the most similar to it, with their scores.
+
+        The most similar first, `count` of them at most; measures as of `similarity`.
+
+        Raises `InvalidInputError` if it is not a vertex. Cost: the neighbors of its neighbors.
+        """
+        if count < 0:
+            raise InvalidInputError(f"count={count}: it must be 0 or more")
+        with self._view("one-hop") as view:
+            found, scores = view._native.most_similar(view._find(vertex), count, measure)
+            return list(zip(view._names(found).tolist(), scores.tolist(), strict=True))
+
+    def modularity(
+        self,
+        groups: Values[Any] | Mapping[Any, Any],
+        *,
+        resolution: float = 1.0,
+        weighted: bool = True,
+    ) -> float:
+        """Return the modularity of a division of all vertices: a group for each, as a kernel returns them or a dict.
+
+        With directions as Leicht and Newman define it. `weighted=False` leaves weights aside.
+
+        Raises `InvalidInputError` if a vertex has no group. Cost: every edge.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram", directed=False)
+        >>> graph.add_edges([0, 1, 2, 3, 4, 5, 0], [1, 2, 0, 4, 5, 3, 3])
+        >>> snapshot = graph.snapshot()
+        >>> round(snapshot.modularity(snapshot.louvain()), 6)
+        0.357143
+        """
+        with self._view("louvain") as view:
+            vertices = view._vertices
+            try:
+                found = [groups[name] for name in vertices.ids.tolist()]
+            except KeyError as missing:
+                raise InvalidInputError(f"vertex `{missing.args[0]}` has no group") from None
+            _, labels = np.unique(np.array(found), return_inverse=True)
+            by_row = np.zeros(view._native.row_count(), np.uint32)
+            by_row[vertices.index if len(by_row) > len(labels) else slice(None)] = labels
+            return view._native.modularity(by_row, resolution, weighted)
 
     def subgraph(self, vertices: Ids) -> Snapshot:
         """Return the graph of some vertices and the edges between them, in memory; ids and weights are as here.

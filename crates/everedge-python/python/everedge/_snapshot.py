@@ -153,8 +153,8 @@ class Snapshot(_kernels.Methods, Reading, Closing):
         return found.astype(np.uint32)
 
     def _run(
-        self, kernel: str, threads: int, **parameters: Id | float | None
-    ) -> tuple[RunReport, npt.NDArray[Any]]:
+        self, kernel: str, threads: int, **parameters: Id | float | bool | None
+    ) -> tuple[RunReport, Any]:
         if not 0 <= threads < 1 << 32:
             raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
         with Bar() as bar:

@@ -251,9 +251,9 @@ class Groups(Values[Scalar]):
 
 
 class Components(Groups[np.uint32]):
-    """The weakly or strongly connected component of each vertex.
+    """The component of each vertex, or its community.
 
-    A component is named by its vertex of smallest number; `by_index` holds that number.
+    One is named by its vertex of smallest number; `by_index` holds that number.
     """
 
 
