@@ -125,13 +125,19 @@ impl<'v, V: WeightedView> Matrix<'v, V> {
         let list: Vec<_> = range.filter(|&v| self.vertices.contains(v)).collect();
         for (i, &v) in list.iter().enumerate() {
             self.view.load_ahead(direction, &list[i..]);
-            let sum = match direction {
+            let sum: f64 = match direction {
                 Direction::Out => self.view.out_edges(v).map(times).sum(),
                 Direction::In => self.view.in_edges(v).map(times).sum(),
             };
-            see(v, sum);
+            see(v, from_none(sum));
         }
     }
+}
+
+/// Returns a sum, which of no numbers is 0 and not -0 as that of an iterator.
+#[inline]
+fn from_none(sum: f64) -> f64 {
+    sum + 0.0
 }
 
 /// Adds up numbers where edges count 1.
@@ -151,8 +157,8 @@ impl<T: Copy + Into<f64>, F: FnMut(VertexId, f64)> ListVisitor for Pull<'_, T, F
 
     #[inline]
     fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
-        let sum = neighbors.map(|u| self.numbers[u as usize].into()).sum();
-        (self.see)(v, sum);
+        let sum: f64 = neighbors.map(|u| self.numbers[u as usize].into()).sum();
+        (self.see)(v, from_none(sum));
     }
 }
 

@@ -170,3 +170,85 @@ def test_what_the_block_raised_is_what_the_caller_learns() -> None:
         raise ValueError("mine")
     begun.close()
     graph.close()
+
+
+def test_centralities_are_those_of_networkx(
+    pair: tuple[everedge.Snapshot, networkx.Graph],
+) -> None:
+    snapshot, known = pair
+
+    def near(found: everedge.Values[np.float64], expected: dict[int, float], near: float = 1e-6) -> None:
+        assert found.to_dict() == pytest.approx(expected, abs=near)
+
+    start = {3: 1.0, 9: 2.0}
+    ranks = snapshot.personalized_pagerank(start, tolerance=1e-12)
+    near(ranks, networkx.pagerank(known, personalization=start, tol=1e-12, max_iter=1000))
+    near(
+        snapshot.personalized_pagerank([3], weighted=False, tolerance=1e-12),
+        networkx.pagerank(known, personalization={3: 1}, weight=None, tol=1e-12, max_iter=1000),
+    )
+    hubs, authorities = snapshot.hits(tolerance=1e-12, iterations=10_000)
+    expected_hubs, expected_authorities = networkx.hits(known, tol=1e-12)
+    near(hubs, expected_hubs)
+    near(authorities, expected_authorities)
+    scores = snapshot.eigenvector(weighted=False, tolerance=1e-12, iterations=10_000)
+    near(scores, networkx.eigenvector_centrality(known, tol=1e-12, max_iter=10_000))
+    near(
+        snapshot.katz(alpha=0.05, weighted=False, tolerance=1e-12),
+        networkx.katz_centrality(known, alpha=0.05, tol=1e-12),
+    )
+    near(snapshot.closeness(), networkx.closeness_centrality(known))
+    near(snapshot.harmonic(), networkx.harmonic_centrality(known))
+    assert len(snapshot.closeness(samples=20, seed=1)) == 60
+
+
+def test_divisions_are_those_of_networkx(
+    pair: tuple[everedge.Snapshot, networkx.Graph],
+) -> None:
+    snapshot, known = pair
+    undirected = known.to_undirected()
+    for found in (snapshot.louvain(seed=2), snapshot.leiden(), snapshot.label_propagation()):
+        groups: dict[int, set[int]] = {}
+        for vertex, group in found.items():
+            groups.setdefault(group, set()).add(vertex)
+        expected = networkx.community.modularity(known, groups.values(), weight="weight")
+        assert snapshot.modularity(found) == pytest.approx(expected)
+        assert snapshot.modularity(found.to_dict(), weighted=False) == pytest.approx(
+            networkx.community.modularity(known, groups.values(), weight=None)
+        )
+    src, dst = snapshot.bridges()
+    bridges = {frozenset(ends) for ends in zip(src.tolist(), dst.tolist(), strict=True)}
+    parallel = {frozenset(e) for e in known.edges if known.has_edge(*e[::-1])} if known.is_directed() else set()
+    assert bridges == {frozenset(e) for e in networkx.bridges(undirected)} - parallel
+    points = snapshot.articulation_points().tolist()
+    assert sorted(points) == sorted(networkx.articulation_points(undirected))
+    if not snapshot.directed:
+        _, _, weight = snapshot.spanning_forest()
+        assert weight is not None
+        assert weight.sum() == networkx.minimum_spanning_tree(known).size("weight")
+    assert (snapshot.bipartition() is not None) == networkx.is_bipartite(undirected)
+    u, v = [0, 5, 7], [9, 3, 12]
+    for measure, name in (
+        ("jaccard", "jaccard_coefficient"),
+        ("adamic-adar", "adamic_adar_index"),
+        ("resource-allocation", "resource_allocation_index"),
+    ):
+        scores = snapshot.similarity(u, v, measure)  # type: ignore[arg-type]
+        expected_scores = getattr(networkx, name)(undirected, list(zip(u, v, strict=True)))
+        assert scores.tolist() == pytest.approx([score for _, _, score in expected_scores])
+    (best, score), *_ = snapshot.most_similar(5)
+    [(_, _, expected_score)] = networkx.jaccard_coefficient(undirected, [(5, best)])
+    assert score == pytest.approx(expected_score)
+
+
+def test_orders_and_cycles() -> None:
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_edges(["a", "b", "a", "c"], ["b", "d", "c", "d"])
+    order = graph.snapshot().topological_order().tolist()
+    assert order[0] == "a" and order[-1] == "d"
+    graph.add_edges("d", "a")
+    with pytest.raises(everedge.InvalidInputError, match=r"no topological order: .* -> .* is a cycle"):
+        graph.snapshot().topological_order()
+    with pytest.raises(everedge.InvalidInputError, match="vertex `e` has no group"):
+        graph.add_vertices("e")
+        graph.snapshot().modularity(dict.fromkeys("abcd", 1))

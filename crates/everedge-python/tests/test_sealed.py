@@ -23,7 +23,14 @@ from everedge._graph import add_edges_to
 
 KERNELS = [kernel.replace("-", "_") for kernel, _ in _native.kernels()]
 
+# Found by chance, or with ties that numbers of vertices break: a sealed graph has other numbers.
+NUMBERED = ("louvain", "leiden", "label_propagation", "topological_order", "bipartition")
+
 PARAMETERS: dict[str, dict[str, Any]] = {
+    "personalized_pagerank": {"iterations": 1000, "tolerance": 1e-12},
+    "hits": {"iterations": 30, "tolerance": 0.0},
+    "eigenvector": {"iterations": 30, "tolerance": 0.0},
+    "katz": {"iterations": 30, "tolerance": 0.0},
     "pagerank": {"iterations": 1000, "tolerance": 1e-12},
     "delta_pagerank": {"tolerance": 1e-10},
     # All vertices: a sample would be another one, as vertices have other numbers.
@@ -70,6 +77,12 @@ def answer(asked: Any, kernel: str, **parameters: Any) -> Any:
     found = getattr(asked, kernel)(**{**PARAMETERS.get(kernel, {}), **parameters})
     if isinstance(found, np.ndarray):
         return sorted(found.tolist())
+    if kernel == "hits":
+        return {(i, name): score for i, scores in enumerate(found) for name, score in scores.items()}
+    if kernel == "bridges":
+        return {frozenset(ends) for ends in zip(*(end.tolist() for end in found), strict=True)}
+    if kernel == "spanning_forest":
+        return len(found[0]), None if found[2] is None else found[2].sum()
     return found.to_dict() if isinstance(found, everedge.Values) else found
 
 
@@ -91,7 +104,14 @@ def test_every_kernel_answers_as_the_snapshot(
     with graph.snapshot() as s:
         some = s.vertices[3].item() if ids != "text" else s.vertices[3]
         for kernel in KERNELS:
-            assert is_alike(answer(chunks, kernel), answer(s, kernel)), kernel
+            if kernel not in NUMBERED:
+                assert is_alike(answer(chunks, kernel), answer(s, kernel)), kernel
+        for kernel in ("louvain", "leiden"):
+            division = getattr(chunks, kernel)()
+            found = division.report.result["modularity"]
+            # What it says is of edges without directions.
+            assert directed or found == pytest.approx(s.modularity(division)), kernel
+        assert (chunks.bipartition() is None) == (s.bipartition() is None)
         for kernel in ("bfs", "sssp", "sswp", "ssnp", "viterbi", "one_hop", "two_hop", "bc"):
             alike = is_alike(answer(chunks, kernel, source=some), answer(s, kernel, source=some))
             assert alike, kernel
@@ -352,7 +372,8 @@ def test_files_are_sealed_as_graphs_take_them(path: Path, tmp_path: Path) -> Non
     chunks = everedge.Chunks(path, report.least_memory_bytes + 100_000)
     assert chunks.weighted and chunks.directed
     for kernel in KERNELS:
-        assert is_alike(answer(chunks, kernel), answer(graph.snapshot(), kernel)), kernel
+        if kernel not in NUMBERED:
+            assert is_alike(answer(chunks, kernel), answer(graph.snapshot(), kernel)), kernel
 
 
 def test_options_of_files_are_those_of_an_ingest(tmp_path: Path) -> None:

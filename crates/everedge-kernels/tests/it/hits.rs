@@ -107,3 +107,12 @@ fn verifier_finds_every_kind_of_error() {
         assert!(verify_hits(&g, &config, &wrong).is_err(), "break {i}");
     }
 }
+
+#[test]
+fn who_has_no_edges_scores_0_and_not_less() {
+    for weighted in [false, true] {
+        let g = graph(true, &[], &[(0, 1, 1.0)]);
+        let result = hits(&g, &HitsConfig { weighted, ..HitsConfig::default() }).unwrap();
+        assert!(result.hub[1].is_sign_positive() && result.authority[0].is_sign_positive());
+    }
+}

@@ -31,39 +31,35 @@ from everedge._errors import (
 )
 from everedge._graph import Graph
 from everedge._kernels import (
-    articulation_points,
     bc,
     bfs,
-    bipartition,
-    bridges,
     cdlp,
-    closeness,
     delta_pagerank,
-    eigenvector,
-    harmonic,
-    hits,
-    katz,
     kcore,
-    label_propagation,
     lcc,
-    leiden,
-    louvain,
     one_hop,
     pagerank,
-    personalized_pagerank,
     radii,
     scc,
-    spanning_forest,
     ssnp,
     sssp,
     sswp,
-    topological_order,
     triangles,
     two_hop,
     viterbi,
     wcc,
 )
 from everedge._native import VERSION as _VERSION
+from everedge._parts import (
+    articulation_points,
+    bipartition,
+    bridges,
+    label_propagation,
+    leiden,
+    louvain,
+    spanning_forest,
+    topological_order,
+)
 from everedge._reports import (
     Changes,
     Compaction,
@@ -76,6 +72,14 @@ from everedge._reports import (
     Stats,
     UpdateReport,
     Verification,
+)
+from everedge._scores import (
+    closeness,
+    eigenvector,
+    harmonic,
+    hits,
+    katz,
+    personalized_pagerank,
 )
 from everedge._snapshot import Snapshot
 from everedge._timeline import (

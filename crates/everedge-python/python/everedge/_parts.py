@@ -25,7 +25,7 @@ def louvain(
     """Return the community of each vertex, by modularity and the method of Louvain.
 
     A community is named by its vertex of smallest number; `report.result["modularity"]` says how good the division is.
-    Directions are left aside.
+    Directions are left aside, there too.
 
     Raises `KernelError` for a negative weight. Cost: every edge a few times.
 
@@ -151,14 +151,14 @@ def topological_order(graph: AnyGraph, *, threads: int = 0) -> npt.NDArray[Any]:
 def bipartition(graph: AnyGraph, *, threads: int = 0) -> Values[np.uint32] | None:
     """Return a color, 0 or 1, for each vertex so that every edge joins both; `None` if there are none.
 
-    `report.result` of a run in the shell names a cycle of odd length then. Cost: every edge once or twice.
+    In the shell `everedge run bipartition` names a cycle of odd length then. Cost: every edge once or twice.
 
     >>> import everedge
     >>> graph = everedge.Graph("example", medium="dram", directed=False)
     >>> graph.add_edges([0, 1, 2], [1, 2, 3])
     >>> colors = everedge.bipartition(graph)
-    >>> colors is not None and colors[0] == colors[2] != colors[1]
-    True
+    >>> colors.to_dict()
+    {0: 0, 1: 1, 2: 0, 3: 1}
     """
     with graph._view("bipartition", threads) as view:
         report, colors = view._run("bipartition", threads)

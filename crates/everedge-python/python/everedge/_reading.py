@@ -165,7 +165,8 @@ class Reading(ABC):
         ends = _columns.names(src, "src"), _columns.names(dst, "dst")
         _columns.check_lengths(*ends)
         with self._view("one-hop") as view:
-            return view._native.similarity(*(view._find_all(end) for end in ends), measure)
+            u, v = (view._find_all(end) for end in ends)
+            return view._native.similarity(u, v, measure)
 
     def most_similar(
         self, vertex: Id, count: int = 10, measure: Measure = "jaccard"

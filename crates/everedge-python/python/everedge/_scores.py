@@ -35,7 +35,7 @@ def personalized_pagerank(
     >>> graph = everedge.Graph("example", medium="dram")
     >>> graph.add_edges(["ann", "bob", "eve"], ["bob", "ann", "ann"])
     >>> [name for name, _ in everedge.personalized_pagerank(graph, ["bob"]).top()]
-    ['bob', 'ann']
+    ['bob', 'ann', 'eve']
     """
     with graph._view("personalized-pagerank", threads) as view:
         report, by_index = view._run(

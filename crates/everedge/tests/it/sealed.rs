@@ -75,12 +75,12 @@ pub(crate) fn check_alike(
 ) {
     assert_eq!(found.len(), expected.len(), "{kernel}");
     for (found, expected) in found.iter().zip(expected) {
-        let are_near = |(found, expected): (&str, &str)| {
-            match (found.parse::<f64>(), expected.parse::<f64>()) {
+        let are_near =
+            |(found, expected): (&str, &str)| match (found.parse::<f64>(), expected.parse::<f64>())
+            {
                 (Ok(a), Ok(b)) => a == b || (a - b).abs() <= 1e-6 * b.abs().max(1e-3),
                 _ => found == expected,
-            }
-        };
+            };
         let is_alike = found.1.split(' ').zip(expected.1.split(' ')).all(are_near);
         assert!(found.0 == expected.0 && is_alike, "{kernel}: {found:?}, not {expected:?}");
     }
