@@ -350,6 +350,17 @@ impl View {
         Ok((src.into_pyarray(py), dst.into_pyarray(py), weight.into_pyarray(py)))
     }
 
+    /// Returns the out-edges as a CSR by row.
+    #[expect(clippy::type_complexity, reason = "three arrays, of which one may be missing")]
+    fn csr<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Column<'py, u64>, Column<'py, u32>, Option<Column<'py, f32>>)> {
+        let (starts, rows, weights) = self.read(py, |view| view.csr_arrays())?;
+        let weights = weights.map(|weights| weights.into_pyarray(py));
+        Ok((starts.into_pyarray(py), rows.into_pyarray(py), weights))
+    }
+
     /// Returns the vertex with this name, if the view has it.
     fn find(&self, py: Python<'_>, name: &str) -> PyResult<Option<VertexId>> {
         self.read(py, |view| view.find(name))

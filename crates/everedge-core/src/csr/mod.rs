@@ -171,6 +171,13 @@ impl Csr {
         self
     }
 
+    /// Returns the arrays of out-neighbors: where those of each id begin, of `vertex_bound + 1`, the neighbors, and their
+    /// weights if there are some.
+    pub fn into_out_arrays(self) -> (Vec<u64>, Vec<VertexId>, Option<Vec<f32>>) {
+        let Adjacency { offsets, targets, weights } = self.outgoing;
+        (offsets, targets, weights)
+    }
+
     /// Returns the out-neighbors of `v` in the order of the source.
     #[inline]
     pub fn out_slice(&self, v: VertexId) -> &[VertexId] {

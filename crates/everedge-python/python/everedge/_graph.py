@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date
-from typing import Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,12 @@ from everedge._snapshot import Snapshot
 from everedge._timeline import Timeline
 from everedge._transaction import Transaction
 from everedge._version import Version, VersionTime, microseconds
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx
+    import scipy.sparse
+    from typing_extensions import Self
 
 Result = TypeVar("Result")
 
@@ -146,6 +152,159 @@ class Graph(Closing):
             except InvalidInputError:
                 self._native.close()
                 raise
+
+    @classmethod
+    def from_table(
+        cls,
+        table: ArrowColumn,
+        src: int | str | None = None,
+        dst: int | str | None = None,
+        weight: int | str | None = None,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return a graph of the rows of a table: a frame of pandas or polars, a table of Arrow, a relation of DuckDB.
+
+        `src`, `dst` and `weight` are columns, by name or by number from 0; looked for if not given. The graph is made at
+        `path`, or in memory; `options` are those of `Graph`. Also called `from_pandas`, `from_polars`, `from_arrow` and
+        `from_duckdb`; needs pyarrow.
+
+        Raises as `ingest`, `FileExistsError` if there is a graph at `path` already.
+
+        >>> import everedge, pyarrow
+        >>> table = pyarrow.table({"payer": ["ann", "bob"], "payee": ["bob", "eve"], "amount": [5, 7]})
+        >>> graph = everedge.Graph.from_arrow(table, "payer", "payee", "amount")
+        >>> graph.snapshot().weight("bob", "eve")
+        7.0
+        """
+        graph = cls._new(path, options)
+        try:
+            graph.ingest(table, src=src, dst=dst, weight=weight, progress=False)
+        except BaseException:
+            graph.close()
+            raise
+        return graph
+
+    from_pandas = from_polars = from_arrow = from_duckdb = from_table
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: networkx.Graph[Any],
+        weight: str | None = "weight",
+        *,
+        path: str | os.PathLike[str] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return a graph of a NetworkX graph: directed as it is, a pair keeping one edge unless it is a multigraph.
+
+        Nodes are integers from 0 on or strings, and stay vertices without an edge. Edges get the attribute `weight`, 1 where one
+        has none; none if no edge has it, or `weight` is `None`. Other attributes are left out. `path` and `options` as of
+        `from_table`.
+
+        Raises `InvalidInputError` for a node of another kind (`networkx.convert_node_labels_to_integers` renames them).
+
+        >>> import everedge, networkx
+        >>> everedge.Graph.from_networkx(networkx.path_graph(4)).snapshot().num_edges
+        3
+        """
+        edges = list(graph.edges(data=weight, default=None)) if weight else list(graph.edges(data=False))
+        weights = [edge[2] for edge in edges] if weight else []
+        weighted = any(one is not None for one in weights)
+        return cls._of_edges(
+            list(graph),
+            ([edge[0] for edge in edges], [edge[1] for edge in edges]),
+            [1 if one is None else one for one in weights] if weighted else None,
+            path,
+            {"directed": graph.is_directed(), "simple": not graph.is_multigraph(), **options},
+        )
+
+    @classmethod
+    def from_igraph(
+        cls,
+        graph: igraph.Graph,
+        weight: str | None = "weight",
+        name: str | None = "name",
+        *,
+        path: str | os.PathLike[str] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return a graph of an igraph graph; ids are the attribute `name` of vertices, or their numbers where there is none.
+
+        As `from_networkx` otherwise; a pair keeps all its edges.
+        """
+        names = graph.vs[name] if name and name in graph.vs.attributes() else range(graph.vcount())
+        ends = graph.get_edgelist()
+        weights = graph.es[weight] if weight and weight in graph.es.attributes() else None
+        return cls._of_edges(
+            list(names),
+            ([names[u] for u, _ in ends], [names[v] for _, v in ends]),
+            weights,
+            path,
+            {"directed": graph.is_directed(), **options},
+        )
+
+    @classmethod
+    def from_scipy(
+        cls,
+        matrix: scipy.sparse.sparray | scipy.sparse.spmatrix,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return a graph of a square sparse matrix: an edge with a weight for each entry, from its row to its column.
+
+        Rows are vertices by number, also those without entries. `directed=False` takes the entries on and above the diagonal of a
+        symmetric matrix. `path` and `options` as of `from_table`; `weighted=False` leaves the numbers out.
+
+        Raises `InvalidInputError` if the matrix is not square, or not symmetric where edges have no direction.
+
+        >>> import everedge, scipy.sparse
+        >>> everedge.Graph.from_scipy(scipy.sparse.eye_array(3)).snapshot().num_edges
+        3
+        """
+        import scipy.sparse
+
+        rows, columns = matrix.shape
+        if rows != columns:
+            raise InvalidInputError(f"a matrix of {rows} rows and {columns} columns: it must be square")
+        entries = scipy.sparse.coo_array(matrix)
+        if options.get("directed") is False:
+            if abs(entries - entries.T).nnz:
+                raise InvalidInputError("directed=False: the matrix must be symmetric")
+            entries = scipy.sparse.triu(entries)
+        weights = None if options.get("weighted") is False else entries.data
+        ends = entries.row.astype(np.uint32), entries.col.astype(np.uint32)
+        return cls._of_edges(np.arange(rows, dtype=np.uint32), ends, weights, path, {"simple": True, **options})
+
+    @classmethod
+    def _new(cls, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> Self:
+        """Return a new graph, in memory if it has no path."""
+        if path is None:
+            return cls("graph in memory", **{"medium": "dram", **options})
+        if _native.Graph.is_there(os.fspath(path)):
+            raise FileExistsError(f"`{os.fspath(path)}` is there already: open it, and add to it")
+        return cls(path, **options)
+
+    @classmethod
+    def _of_edges(
+        cls,
+        names: Ids,
+        ends: tuple[Ids, Ids],
+        weights: npt.ArrayLike | None,
+        path: str | os.PathLike[str] | None,
+        options: dict[str, Any],
+    ) -> Self:
+        """Return a new graph of vertices and edges."""
+        graph = cls._new(path, {"weighted": weights is not None, **options})
+        try:
+            graph.add_vertices(names)
+            graph.add_edges(*ends, weights, round_weights=True)
+        except BaseException:
+            graph.close()
+            raise
+        return graph
 
     @property
     def path(self) -> str:

@@ -1,0 +1,124 @@
+"""Graphs of other libraries, in and out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import networkx
+import numpy as np
+import pandas
+import pyarrow
+import pytest
+import scipy.sparse
+
+import everedge
+
+TABLE = {"payer": ["ann", "bob", "ann"], "payee": ["bob", "eve", "eve"], "amount": [5.0, 7.0, 1.5]}
+
+
+def edges(graph: everedge.Graph) -> set[tuple[Any, ...]]:
+    src, dst, weight = graph.snapshot().edges()
+    columns = [src.tolist(), dst.tolist()] + ([] if weight is None else [weight.tolist()])
+    return set(zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table])
+def test_tables_become_graphs(make: Any, tmp_path: Path) -> None:
+    table = make(TABLE)
+    graph = everedge.Graph.from_pandas(table, "payer", "payee", "amount")
+    assert edges(graph) == set(zip(*TABLE.values(), strict=True))
+    assert graph.stats().medium == "dram"
+    plain = everedge.Graph.from_arrow(table, "payer", "payee", path=tmp_path / "g", directed=False)
+    assert edges(plain) == {("ann", "bob"), ("bob", "eve"), ("ann", "eve")}
+    with pytest.raises(FileExistsError, match="is there already"):
+        everedge.Graph.from_table(table, path=tmp_path / "g")
+    plain.close()
+    assert everedge.Graph(tmp_path / "g").stats().edges == 3
+    with pytest.raises(everedge.EveredgeError):
+        everedge.Graph.from_table(table, "payer", "nobody", path=tmp_path / "h")
+    assert not (tmp_path / "h").exists()
+
+
+def test_polars_and_duckdb() -> None:
+    polars = pytest.importorskip("polars")
+    graph = everedge.Graph.from_polars(polars.DataFrame(TABLE), "payer", "payee", "amount")
+    assert graph.stats().edges == 3
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.sql("select 1 as a, 2 as b union all select 2, 3")
+    assert edges(everedge.Graph.from_duckdb(relation, "a", "b")) == {(1, 2), (2, 3)}
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        networkx.path_graph(5),
+        networkx.gnp_random_graph(30, 0.1, seed=1, directed=True),
+        networkx.MultiDiGraph([(0, 1), (0, 1), (1, 1)]),
+        networkx.relabel_nodes(networkx.cycle_graph(4), "abcd".__getitem__),
+        networkx.Graph([(0, 1, {"weight": 2.5}), (1, 2, {})]),
+    ],
+)
+def test_networkx_comes_back_as_it_was(known: networkx.Graph) -> None:
+    known.add_node("zz" if "a" in known else 77)
+    graph = everedge.Graph.from_networkx(known)
+    found = graph.snapshot().to_networkx()
+    assert type(found) is type(known)
+    for _, _, data in known.edges(data=True):
+        if any("weight" in data for _, _, data in known.edges(data=True)):
+            data.setdefault("weight", 1.0)
+    assert networkx.utils.graphs_equal(found, known)
+    assert edges(everedge.Graph.from_networkx(known, weight=None)) == edges(
+        everedge.Graph.from_networkx(known, weight="none such")
+    )
+
+
+def test_nodes_that_are_no_ids_are_refused() -> None:
+    with pytest.raises(everedge.InvalidInputError):
+        everedge.Graph.from_networkx(networkx.grid_2d_graph(2, 2))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("simple", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("gap", [0, 5, 1 << 29])
+def test_scipy_matrices(directed: bool, simple: bool, weighted: bool, gap: int) -> None:
+    random = np.random.default_rng(3)
+    src, dst = random.integers(0, 40, 300), random.integers(0, 40, 300)
+    src, dst = src + gap * (src > 20), dst + gap * (dst > 20)
+    weight = random.integers(1, 9, 300).astype(np.float32)
+    graph = everedge.Graph("g", medium="dram", directed=directed, simple=simple, weighted=weighted)
+    graph.add_edges(src, dst, weight if weighted else None)
+    snapshot = graph.snapshot()
+    matrix = snapshot.to_scipy()
+    u, v, w = snapshot.edges()
+    place = {name: row for row, name in enumerate(snapshot.vertices.tolist())}
+    expected = np.zeros(matrix.shape)
+    for row, column, one in zip(u.tolist(), v.tolist(), [1] * len(u) if w is None else w, strict=True):
+        expected[place[row], place[column]] += one
+        if not directed and row != column:
+            expected[place[column], place[row]] += one
+    assert np.array_equal(matrix.todense(), expected)
+    again = everedge.Graph.from_scipy(matrix, directed=directed).snapshot()
+    assert np.array_equal(again.to_scipy().todense(), expected)
+
+
+def test_wrong_matrices_are_refused() -> None:
+    with pytest.raises(everedge.InvalidInputError, match="square"):
+        everedge.Graph.from_scipy(scipy.sparse.csr_array((2, 3)))
+    with pytest.raises(everedge.InvalidInputError, match="symmetric"):
+        everedge.Graph.from_scipy(scipy.sparse.csr_array([[0, 1], [0, 0]]), directed=False)
+
+
+def test_igraph_comes_back_as_it_was() -> None:
+    igraph = pytest.importorskip("igraph")
+    known = igraph.Graph([(0, 1), (1, 2), (1, 2)], n=4, directed=True)
+    known.es["weight"] = [1.0, 2.5, 3.0]
+    known.vs["name"] = ["a", "b", "c", "d"]
+    found = everedge.Graph.from_igraph(known).snapshot().to_igraph()
+    assert found.is_directed() and found.vs["name"] == ["a", "b", "c", "d"]
+    assert sorted(zip(found.get_edgelist(), found.es["weight"], strict=True)) == sorted(
+        zip(known.get_edgelist(), known.es["weight"], strict=True)
+    )
+    del known.vs["name"]
+    assert everedge.Graph.from_igraph(known).snapshot().vertices.tolist() == [0, 1, 2, 3]
