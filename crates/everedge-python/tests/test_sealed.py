@@ -192,7 +192,7 @@ def test_all_edges_are_part_of_the_memory(path: Path) -> None:
     least = everedge.Chunks(path, memory=1)
     for ask, vertex_bytes, edge_bytes in (
         (everedge.Chunks.edges, 0, 28),
-        (everedge.Chunks.to_scipy, 16, 64),
+        (everedge.Chunks.to_scipy, 48, 40),
         (everedge.Chunks.to_networkx, 512, 1024),
     ):
         with pytest.raises(everedge.InvalidInputError, match="would do") as refused:
