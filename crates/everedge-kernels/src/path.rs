@@ -115,7 +115,7 @@ pub fn shortest_weighted_path(
         (best, meeting) = (0.0, Some(source));
     }
     for step in 0.. {
-        if step % WATCHED == 0 {
+        if usize::is_multiple_of(step, WATCHED) {
             watch::check();
         }
         let nearest = queues.each_ref().map(|queue| {

@@ -172,7 +172,7 @@ impl Kernel {
             // A search of 512 sources at once keeps their bits, and on a path the vertices of each.
             Self::Closeness | Self::Harmonic => (360, 0),
             // Links of both ends have weights of eight bytes, and are sorted.
-            Self::LabelPropagation => (40, 67),
+            Self::LabelPropagation => (44 + 5 * threads, 67),
             Self::Louvain => (116 + 2 * threads, 67),
             Self::Leiden => (152 + 2 * threads, 67),
         };

@@ -330,7 +330,7 @@ impl View {
         let (mut edges, mut weights) = (Vec::new(), Vec::new());
         let is_directed = self.is_directed();
         for (place, &u) in (0..).zip(&ids) {
-            if place as usize % WATCHED == 0 {
+            if (place as usize).is_multiple_of(WATCHED) {
                 watch::check();
             }
             for (v, weight) in self.any.out_edges_by_age(u) {

@@ -131,7 +131,7 @@ impl<V: WeightedView> Question<'_, V> {
             |closeness| kernels::spot_check_closeness(self.any, &config, closeness),
             |closeness| kernels::verify_closeness(self.any, &config, closeness),
         )?;
-        Ok(self.from_sources(answer, closeness.score, closeness.sources.len()))
+        Ok(self.with_sources(answer, closeness.score, closeness.sources.len()))
     }
 
     pub(crate) fn harmonic(&self) -> Result<Answer> {
@@ -141,10 +141,10 @@ impl<V: WeightedView> Question<'_, V> {
             |harmonic| kernels::spot_check_harmonic(self.any, &config, harmonic),
             |harmonic| kernels::verify_harmonic(self.any, &config, harmonic),
         )?;
-        Ok(self.from_sources(answer, harmonic.score, harmonic.sources.len()))
+        Ok(self.with_sources(answer, harmonic.score, harmonic.sources.len()))
     }
 
-    fn from_sources(&self, answer: Answer, score: Vec<f64>, sources: usize) -> Answer {
+    fn with_sources(&self, answer: Answer, score: Vec<f64>, sources: usize) -> Answer {
         let mean = sum(&score) / f64::from(self.view.vertex_count().max(1));
         let summary = json!({ "sources": sources, "mean": mean, "top": self.leaders(&score) });
         Answer { summary, values: Values::Score(score), ..answer }
