@@ -184,3 +184,21 @@ def test_a_snapshot_never_changes() -> None:
         graph.add_edges([1], [2])
         assert (s.num_edges, s.num_vertices, 2 in s) == (1, 2, False)
     assert repr(graph.snapshot()) == "<Snapshot of 3 vertices and 2 edges>"
+
+
+def test_values_are_drawn_and_shown_in_a_notebook() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_edges(["<a>", "b", "b", "c"], ["b", "c", "d", "a & b"])
+    snapshot = graph.snapshot()
+    bars = snapshot.bfs("<a>").plot()
+    assert [patch.get_height() for patch in bars.patches] == [1, 1, 2, 1]
+    ranks = snapshot.pagerank().plot()
+    assert len(ranks.lines) == 1 and ranks.get_xscale() == "log"
+    own = matplotlib.pyplot.figure().subplots()
+    assert snapshot.wcc().plot(own) is own
+    shown = snapshot.out_degree()._repr_html_()
+    assert "&lt;a&gt;" in shown and "<a>" not in shown and shown.count("<tr>") == 6
+    assert "5 vertices in 1 groups" in snapshot.wcc()._repr_html_()
+    matplotlib.pyplot.close("all")

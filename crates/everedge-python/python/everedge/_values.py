@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -14,6 +15,7 @@ from everedge._errors import InvalidInputError
 from everedge._reports import RunReport
 
 if TYPE_CHECKING:
+    import matplotlib.axes
     import pandas
     import pyarrow
 
@@ -23,6 +25,9 @@ UNREACHED = -1
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 _HEAD_ROWS = 5
+_HTML_ROWS = 10
+# More different numbers than so many have no bar each.
+_BARS_MAX = 40
 
 
 class Vertices:
@@ -186,6 +191,35 @@ class Values(Generic[Scalar]):
 
         return pandas.Series(self.values, index=pandas.Index(self.ids, name="id"), name=self._name)
 
+    def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
+        """Draw how many vertices have which value; needs matplotlib. Returns the axes.
+
+        Few different whole numbers, such as depths, have a bar each; of others a line says which part of the vertices has at least
+        a value, on logarithmic axes. What was not reached or is not finite is left out.
+        """
+        from matplotlib.ticker import MaxNLocator
+
+        ax = _axes(ax)
+        values = self.values
+        values = values[np.isfinite(values) & ((values != UNREACHED) | (values.dtype.kind != "i"))]
+        found, counts = np.unique(values, return_counts=True)
+        ax.set_xlabel(self._name.replace("_", " "))
+        if values.dtype.kind in "iu" and len(found) <= _BARS_MAX:
+            ax.bar(found, counts)
+            ax.set_ylabel("vertices")
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+            return ax
+        shares = counts[::-1].cumsum()[::-1] / max(len(values), 1)
+        is_shown = found > 0
+        ax.step(found[is_shown], shares[is_shown], where="pre")
+        ax.set(xscale="log", yscale="log", ylabel="part of the vertices with as much or more")
+        return ax
+
+    def _repr_html_(self) -> str:
+        """Show the largest values as a table, in a notebook."""
+        rows = [(html.escape(str(name)), _shown(value)) for name, value in self.top(_HTML_ROWS)]
+        return _table(f"{self._name}: {len(self):,} vertices, the largest first", ("id", "value"), rows)
+
     def __getitem__(self, name: Id) -> Any:
         row = self._vertices.row(name)
         if row is None:
@@ -245,6 +279,22 @@ class Groups(Values[Scalar]):
         names = self._names(labels[order])
         return list(zip(names.tolist(), sizes[order].tolist(), strict=True))
 
+    def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
+        """Draw how large the groups are, the largest first, on logarithmic axes; needs matplotlib. Returns the axes."""
+        ax = _axes(ax)
+        sizes = np.sort(np.unique(self._by_vertex(), return_counts=True)[1])[::-1]
+        ax.plot(np.arange(1, len(sizes) + 1), sizes, marker="o", markersize=3, linestyle="none")
+        ax.set(xscale="log", yscale="log", ylabel="vertices")
+        ax.set_xlabel(f"{self._name.replace('_', ' ')}: groups, the largest first")
+        return ax
+
+    def _repr_html_(self) -> str:
+        """Show the largest groups as a table, in a notebook."""
+        count = len(np.unique(self._by_vertex()))
+        rows = [(html.escape(str(name)), f"{size:,}") for name, size in self.top(_HTML_ROWS)]
+        words = f"{self._name}: {len(self):,} vertices in {count:,} groups, the largest first"
+        return _table(words, ("group", "vertices"), rows)
+
     def _names(self, labels: npt.NDArray[Scalar]) -> npt.NDArray[Any]:
         """Return the external ids of vertex numbers."""
         return self._vertices.ids[np.searchsorted(self._vertices.index, labels)]
@@ -272,3 +322,24 @@ class Communities(Groups[np.uint64]):
 def _check_count(count: int) -> None:
     if count < 0:
         raise InvalidInputError(f"count={count}: it must be 0 or more")
+
+
+def _axes(ax: matplotlib.axes.Axes | None) -> matplotlib.axes.Axes:
+    """Return axes to draw on."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(figsize=(6, 4), layout="constrained")[1]
+    return ax
+
+
+def _shown(value: float) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else f"{value:,}"
+
+
+def _table(caption: str, heads: tuple[str, str], rows: list[tuple[str, str]]) -> str:
+    """Return a table of HTML, whose second column holds numbers."""
+    head = "".join(f"<th>{one}</th>" for one in heads)
+    body = "".join(f"<tr><td>{a}</td><td style='text-align: right'>{b}</td></tr>" for a, b in rows)
+    caption = f"<caption style='text-align: left'>{html.escape(caption)}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
