@@ -252,3 +252,21 @@ def test_orders_and_cycles() -> None:
     with pytest.raises(everedge.InvalidInputError, match="vertex `e` has no group"):
         graph.add_vertices("e")
         graph.snapshot().modularity(dict.fromkeys("abcd", 1))
+
+
+def test_predecessors_are_those_of_all_shortest_paths(
+    pair: tuple[everedge.Snapshot, networkx.Graph],
+) -> None:
+    snapshot, known = pair
+    before, _ = networkx.dijkstra_predecessor_and_distance(known, 0)
+    for answer, expected in (
+        (snapshot.bfs(0), networkx.predecessor(known, 0)),
+        (snapshot.sssp(0), before),
+    ):
+        found: dict[int, list[int]] = {vertex: [] for vertex in expected}
+        for vertex, one in zip(*(ids.tolist() for ids in snapshot.predecessors(answer)), strict=True):
+            found[vertex].append(one)
+        assert found == {vertex: sorted(some) for vertex, some in expected.items()}
+    with pytest.raises(everedge.InvalidInputError, match="bfs or sssp"):
+        snapshot.predecessors(snapshot.pagerank())
+    assert snapshot.betweenness(0).to_dict() == snapshot.bc(0).to_dict()

@@ -192,11 +192,29 @@ impl fmt::Display for Kernel {
     }
 }
 
+/// What kernels are also called.
+const ALIASES: [(&str, Kernel); 12] = [
+    ("betweenness", Kernel::Betweenness),
+    ("breadth-first-search", Kernel::Bfs),
+    ("clustering", Kernel::Lcc),
+    ("components", Kernel::Wcc),
+    ("connected-components", Kernel::Wcc),
+    ("core-number", Kernel::KCore),
+    ("coreness", Kernel::KCore),
+    ("dijkstra", Kernel::Sssp),
+    ("minimum-spanning-forest", Kernel::SpanningForest),
+    ("shortest-paths", Kernel::Sssp),
+    ("strongly-connected-components", Kernel::Scc),
+    ("topological-sort", Kernel::TopologicalOrder),
+];
+
 impl FromStr for Kernel {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.iter().copied().find(|kernel| kernel.name() == text).ok_or_else(|| {
+        let named = Self::ALL.iter().copied().find(|kernel| kernel.name() == text);
+        let also = || ALIASES.iter().find(|(alias, _)| *alias == text).map(|&(_, kernel)| kernel);
+        named.or_else(also).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|kernel| kernel.name()).collect();
             Error::invalid(format!("no kernel is called `{text}`; there are {}", names.join(", ")))
         })

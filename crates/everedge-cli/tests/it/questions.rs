@@ -1,4 +1,4 @@
-//! `neighbors`, `degree` and `path`: what is asked of single vertices.
+//! `neighbors`, `degree`, `path` and `similar`: what is asked of single vertices.
 
 use std::path::Path;
 use std::process::Output;
@@ -100,4 +100,19 @@ fn a_path_is_the_lightest_or_that_of_the_fewest_edges() {
     assert_eq!(printed(home, "path {}/sealed ann eve"), "ann\nbob\neve\n");
     printed(home, "commit {}/g --name first");
     assert_eq!(printed(home, "path {}/g ann eve --at first"), "ann\nbob\neve\n");
+}
+
+#[test]
+fn similar_vertices_share_neighbors() {
+    let home = roads();
+    let home = home.path();
+    let shown = printed(home, "similar {}/g zoe --measure common-neighbors");
+    let mut lines: Vec<&str> = shown.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["1.000000 bob", "1.000000 eve"]);
+    let found = json(home, "similar {}/g ann --top 1");
+    assert_eq!(found["similar"].as_array().unwrap().len(), 1);
+    let wrong = everedge(home, "similar {}/g ann --measure looks");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("measure=looks: there are common"));
 }

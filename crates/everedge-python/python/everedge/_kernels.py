@@ -497,3 +497,12 @@ class Methods:
     spanning_forest = spanning_forest
     topological_order = topological_order
     bipartition = bipartition
+
+    # As others call them.
+    betweenness = bc
+    connected_components = wcc
+    strongly_connected_components = scc
+    core_number = kcore
+    clustering = lcc
+    topological_sort = topological_order
+    minimum_spanning_forest = spanning_forest

@@ -220,6 +220,7 @@ fn every_parameter_is_of_some_kernel_and_every_name_is_one() {
     for kernel in Kernel::ALL {
         assert_eq!(kernel.name().parse::<Kernel>().unwrap(), *kernel);
         assert!(kernel.about().ends_with('.'), "{kernel}");
+        assert_eq!("connected-components".parse::<Kernel>().unwrap(), Kernel::Wcc);
         for name in kernel.parameters() {
             assert!(Parameters::ALL.iter().any(|parameter| parameter.name == *name), "{name}");
         }
