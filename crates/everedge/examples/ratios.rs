@@ -41,7 +41,7 @@ const fn limit(layout: Layout, work: &'static str, baseline: &'static str, most:
     Limit { layout, work, baseline, most }
 }
 
-const LIMITS: [Limit; 12] = [
+const LIMITS: [Limit; 18] = [
     limit(Layout::Adjacency, "bfs", "bfs-csr", 1.2),
     limit(Layout::Adjacency, "pagerank", "pagerank-csr", 1.2),
     limit(Layout::Adjacency, "wcc", "wcc-csr", 1.5),
@@ -54,6 +54,12 @@ const LIMITS: [Limit; 12] = [
     limit(Layout::Pma, "triangles", "triangles-csr", 1.2),
     limit(Layout::Pma, "ingest", "csr", 2.6),
     limit(Layout::Pma, "open", "csr", 0.79),
+    limit(Layout::Blocks, "bfs", "bfs-csr", 1.25),
+    limit(Layout::Blocks, "pagerank", "pagerank-csr", 1.15),
+    limit(Layout::Blocks, "wcc", "wcc-csr", 1.6),
+    limit(Layout::Blocks, "triangles", "triangles-csr", 1.2),
+    limit(Layout::Blocks, "ingest", "csr", 5.0),
+    limit(Layout::Blocks, "open", "csr", 0.85),
 ];
 
 fn main() -> ExitCode {
@@ -82,7 +88,7 @@ fn check_all() -> Result<bool> {
             let folder = folder.join(Layout::to_string(&layout));
             scope.spawn(move || count_all(layout, &folder))
         };
-        let threads = [check(Layout::Adjacency), check(Layout::Pma)];
+        let threads = Layout::ALL.map(check);
         threads.map(|thread| thread.join().expect("counting does not panic"))
     });
     fs::remove_dir_all(&folder)?;
