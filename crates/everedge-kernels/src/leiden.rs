@@ -28,7 +28,8 @@ use everedge_core::{SplitMix64, WeightedView, par, watch};
 
 use crate::Result;
 use crate::communities::{Communities, Found, named};
-use crate::louvain::{check_tolerance, rename};
+use crate::convergence::check_tolerance;
+use crate::louvain::rename;
 use crate::moving;
 use crate::network::{Groups, Network, Node, Weights, check_resolution};
 

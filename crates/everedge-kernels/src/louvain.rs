@@ -20,10 +20,11 @@
 
 use everedge_core::{SplitMix64, WeightedView, par, watch};
 
+use crate::Result;
 use crate::communities::{Communities, Found, named};
+use crate::convergence::check_tolerance;
 use crate::moving;
 use crate::network::{Groups, Network, check_resolution};
-use crate::{Error, Result};
 
 const KERNEL: &str = "louvain";
 /// Nodes in a piece of work that takes little for each.
@@ -64,19 +65,12 @@ impl LouvainConfig {
     }
 }
 
-pub(crate) fn check_tolerance(tolerance: f64) -> Result<()> {
-    if tolerance >= 0.0 {
-        return Ok(());
-    }
-    Err(Error::BadParameter { name: "tolerance", value: tolerance, expected: "0 or more" })
-}
-
 /// Finds communities of `view`.
 ///
 /// # Errors
-/// [`BadParameter`](Error::BadParameter) if the resolution or the tolerance is negative or not a
-/// number, or the resolution infinite; [`BadWeight`](Error::BadWeight) if a weight is negative or not
-/// finite.
+/// [`BadParameter`](crate::Error::BadParameter) if the resolution or the tolerance is negative or not
+/// a number, or the resolution infinite; [`BadWeight`](crate::Error::BadWeight) if a weight is negative
+/// or not finite.
 ///
 /// # Example
 /// ```
@@ -133,7 +127,7 @@ pub(crate) fn rename(node: &mut [u32], group: &[u32]) {
 /// [`louvain`].
 ///
 /// # Errors
-/// [`WrongResult`](Error::WrongResult) with the first property that does not hold; others as
+/// [`WrongResult`](crate::Error::WrongResult) with the first property that does not hold; others as
 /// [`louvain`].
 pub fn verify_louvain(
     view: &impl WeightedView,

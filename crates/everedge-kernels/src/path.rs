@@ -60,8 +60,7 @@ pub fn shortest_path(
     source: VertexId,
     target: VertexId,
 ) -> Result<Option<Path>> {
-    check_vertex(view, source)?;
-    check_vertex(view, target)?;
+    check_ends(view, source, target)?;
     let mut sides = [source, target].map(Side::new);
     let mut frontiers = [vec![source], vec![target]];
     if source == target {
@@ -105,8 +104,7 @@ pub fn shortest_weighted_path(
     source: VertexId,
     target: VertexId,
 ) -> Result<Option<Path>> {
-    check_vertex(view, source)?;
-    check_vertex(view, target)?;
+    check_ends(view, source, target)?;
     let mut sides = [source, target].map(Side::new);
     // Of numbers that are not negative the bits have the order of the numbers.
     let mut queues = [source, target].map(|v| BinaryHeap::from([Reverse((0_u64, v))]));
@@ -152,6 +150,11 @@ pub fn shortest_weighted_path(
         let length = length(view, &vertices).expect("edges that were met");
         Path { vertices, length }
     }))
+}
+
+fn check_ends(view: &impl GraphView, source: VertexId, target: VertexId) -> Result<()> {
+    check_vertex(view, source)?;
+    check_vertex(view, target)
 }
 
 /// Which vertices a search has met, from where and how far from its end; without weights distances are 0.
@@ -287,8 +290,7 @@ fn check_way(
     result: Option<&Path>,
     length: impl Fn(&[VertexId]) -> Option<f64>,
 ) -> Result<()> {
-    check_vertex(view, source)?;
-    check_vertex(view, target)?;
+    check_ends(view, source, target)?;
     let Some(Path { vertices, length: told }) = result else { return Ok(()) };
     let ends = (vertices.first(), vertices.last());
     require(KERNEL, ends == (Some(&source), Some(&target)), || {
