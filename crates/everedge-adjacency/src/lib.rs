@@ -66,8 +66,8 @@ use self::shard::Shard;
 use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX};
 use crate::options::Manifest;
 use everedge_live::{
-    Archive, Compaction, Core, EdgeLog, FoundImage, Images, LOG, Live, NAMES, RING_OFFSET,
-    Recovery, Result, SHARDS, Shared, Space, live_graph,
+    Archive, Compaction, Core, EdgeLog, FoundImage, Images, LOG, Live, NAMES, Recovery, Result,
+    SHARDS, Shared, Space, live_graph,
 };
 use everedge_medium::{MANIFEST, MediumKind, Volume};
 
@@ -104,9 +104,8 @@ impl AdjacencyGraph {
         let partition = Partition::new(&manifest.options)?;
         manifest.options.tuning.suit(&volume);
         let options = &manifest.options;
-        let log_region = volume.create_region(LOG, RING_OFFSET)?;
         let log =
-            EdgeLog::create(log_region, options.log_bytes, options.weighted, manifest.salt())?;
+            EdgeLog::create_on(&volume, options.log_bytes, options.weighted, manifest.salt())?;
         let blocks = subgraphs::create_files(&volume, &manifest, partition)?;
         if options.preallocate_bytes > 0 {
             log.preallocate()?;
@@ -132,7 +131,7 @@ impl AdjacencyGraph {
         let manifest = Manifest::read(&volume)?;
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
         let partition = Partition::new(&manifest.options)?;
-        let log = EdgeLog::open_on(&volume, weighted, salt)?;
+        let log = EdgeLog::open_on(&volume, weighted, salt, &[SHARDS])?;
         let blocks = subgraphs::open_files(&volume, &manifest, partition)?;
         let [count, sum, epoch] = log.checkpoint().0.layout;
         let place = (&volume, &blocks[0]);

@@ -49,8 +49,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::par;
 use everedge_live::{
-    Archive, Compaction, Core, EdgeLog, FoundImage, Images, LOG, Live, NAMES, RING_OFFSET,
-    Recovery, Result, SHARDS, Shared, Space, UNIT_BYTES, live_graph, present,
+    Archive, Compaction, Core, EdgeLog, FoundImage, Images, LOG, Live, NAMES, Recovery, Result,
+    SHARDS, Shared, Space, UNIT_BYTES, live_graph, present,
 };
 use everedge_medium::{Error, MANIFEST, MediumKind, Region, Site, Volume};
 
@@ -88,8 +88,8 @@ impl BlocksGraph {
     pub fn create(volume: Volume, manifest: Manifest) -> Result<Self> {
         let options = &manifest.options;
         options.tuning.check()?;
-        let log = volume.create_region(LOG, RING_OFFSET)?;
-        let log = EdgeLog::create(log, options.log_bytes, options.weighted, manifest.salt())?;
+        let log =
+            EdgeLog::create_on(&volume, options.log_bytes, options.weighted, manifest.salt())?;
         let region = volume.create_region(BLOCKS, UNIT_BYTES)?;
         write_file_head(&region, manifest.salt())?;
         if options.preallocate_bytes > 0 {
@@ -120,7 +120,7 @@ impl BlocksGraph {
         let manifest = Manifest::read(&volume)?;
         manifest.options.tuning.check()?;
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
-        let log = EdgeLog::open_on(&volume, weighted, salt)?;
+        let log = EdgeLog::open_on(&volume, weighted, salt, &[SHARDS])?;
         let region = volume.open_region(BLOCKS)?;
         check_file_head(&region, salt)?;
         let [count, sum, epoch] = log.checkpoint().0.layout;

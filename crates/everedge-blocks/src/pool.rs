@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use everedge_live::{Error, Result, Space, UNIT_BYTES};
+use everedge_live::{Error, Result, Space, UNIT_BYTES, Waiting};
 use everedge_medium::Region;
 use parking_lot::Mutex;
 
@@ -30,6 +30,8 @@ pub(crate) struct Pool {
     /// Lines of a block.
     block_lines: u32,
     shelves: [Mutex<Shelf>; SHELVES],
+    /// Blocks that only other processes may still read, with the shelves that they go to.
+    waiting: Mutex<Waiting<(usize, Vec<u32>)>>,
     /// Blocks that lists have given up and somebody may still read.
     retired_count: AtomicU64,
     /// Bytes in memory of lists and tables that have changed since somebody froze them, and that are still read.
@@ -53,6 +55,7 @@ impl Pool {
             space,
             block_lines: block_bytes / LINE_BYTES as u32,
             shelves: Default::default(),
+            waiting: Mutex::default(),
             retired_count: AtomicU64::new(0),
             kept_bytes: AtomicU64::new(0),
             logged_units: AtomicU64::new(0),
@@ -84,6 +87,7 @@ impl Pool {
     /// # Errors
     /// `NoSpace` if the medium is full: nothing is taken then.
     pub(crate) fn take(&self, hint: usize, count: usize, places: &mut Vec<u32>) -> Result<()> {
+        self.release_waiting();
         let shelf = &mut self.shelves[hint % SHELVES].lock().blocks;
         while shelf.len() < count {
             let missing = ((count - shelf.len()) as u64 * self.block_bytes()).div_ceil(UNIT_BYTES);
@@ -170,6 +174,31 @@ impl Pool {
         if places.peek().is_none() {
             return;
         }
+        if self.has_readers() {
+            let held = self.waiting.lock().hold(self.region().pins(), (hint, places.collect()));
+            held.into_iter().for_each(|(hint, places)| self.put_on_shelf(hint, places));
+        } else {
+            self.put_on_shelf(hint, places);
+        }
+    }
+
+    /// Whether other processes read a state that may name blocks which are given back now.
+    fn has_readers(&self) -> bool {
+        self.region().pins().is_some_and(|pins| pins.oldest() < pins.newest())
+    }
+
+    /// Takes blocks back that only other processes have read, and none does any more.
+    fn release_waiting(&self) {
+        let mut waiting = self.waiting.lock();
+        if waiting.is_empty() {
+            return;
+        }
+        let released = waiting.release(self.region().pins());
+        drop(waiting);
+        released.into_iter().for_each(|(hint, places)| self.put_on_shelf(hint, places));
+    }
+
+    fn put_on_shelf(&self, hint: usize, places: impl IntoIterator<Item = u32>) {
         let mut shelf = self.shelves[hint % SHELVES].lock();
         let Shelf { blocks, left } = &mut *shelf;
         blocks.extend(places);
@@ -205,6 +234,7 @@ impl Pool {
 
     /// Gives the space all that no list has.
     pub(crate) fn give_all_to_space(&self) {
+        self.release_waiting();
         let shelves = self.shelves.iter();
         let all = shelves.flat_map(|shelf| std::mem::take(&mut *shelf.lock()).blocks).collect();
         let kept = self.give_to_space(all);
@@ -259,7 +289,9 @@ impl Pool {
     /// Returns the bytes of blocks that lists have given up and a view or an image may still read, and those of lists
     /// and tables in memory that only a view still reads.
     pub(crate) fn kept_bytes(&self) -> u64 {
-        self.retired_count.load(Relaxed) * self.block_bytes() + self.kept_bytes.load(Relaxed)
+        let waiting: usize = self.waiting.lock().iter().map(|(_, places)| places.len()).sum();
+        let blocks = self.retired_count.load(Relaxed) + waiting as u64;
+        blocks * self.block_bytes() + self.kept_bytes.load(Relaxed)
     }
 }
 

@@ -10,6 +10,7 @@ mod recovery;
 mod space;
 mod text_form;
 mod verification;
+mod waiting;
 
 pub use archiving::*;
 pub use batch::*;
@@ -22,6 +23,7 @@ pub use options::{
 pub use recovery::Recovery;
 pub use space::{Extents, FILE_BYTES_MAX, OpenReserve, Room, Space, UNIT_BYTES};
 pub use verification::{Verification, verify_view};
+pub use waiting::Waiting;
 
 /// The manifest of a live graph.
 pub type Manifest<L> = everedge_medium::Manifest<GraphOptions<L>>;

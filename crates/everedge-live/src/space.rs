@@ -10,6 +10,7 @@
 //!   successful: there is a range then as long as the longest that was not found.
 //! - S3: what is taken leaves the reserve free, but for whoever has opened it: on a full medium it
 //!   makes room by writing something anew that is shorter then.
+//! - S4: units that a state on the medium named wait until no other process reads it (`waiting.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::waiting::Waiting;
 use crate::{Error, Result};
 use everedge_medium::Region;
 
@@ -47,6 +49,8 @@ struct State {
     next: u64,
     /// Free units before it.
     free: FreeUnits,
+    /// Units that nobody here reads any more, and other processes may (S4).
+    waiting: Waiting<Range<u64>>,
     /// The first unit whose page faults were not yet taken.
     populated: u64,
     /// What was asked for and not found since there was room.
@@ -115,6 +119,7 @@ impl Space {
         let state = State {
             next,
             free: units,
+            waiting: Waiting::default(),
             populated,
             missing: Room::default(),
             reserve: Room::default(),
@@ -159,7 +164,16 @@ impl Space {
             free.insert(next..range.start);
             next = range.end;
         }
-        let mut state = self.state.lock();
+        // Nobody knows any more what older states name, some of which other processes may still read: all the rest of
+        // the file waits for them.
+        if region.pins().is_some_and(|pins| pins.oldest() < pins.newest()) {
+            let unused = [(next, self.total().max(next))];
+            self.lock().next = unused[0].1;
+            let rest = free.by_start.into_iter().chain(unused);
+            self.give_back(rest.map(|(start, end)| start..end));
+            return Ok(());
+        }
+        let mut state = self.lock();
         (state.next, state.free) = (next, free);
         Ok(())
     }
@@ -170,7 +184,7 @@ impl Space {
     /// `NoSpace` if the medium is still full.
     pub fn make_room(&self) -> Result<()> {
         if self.is_full.load(Relaxed) {
-            let mut state = self.state.lock();
+            let mut state = self.lock();
             // A compaction may have freed some without a byte more of the medium.
             let Room { units, longest } = state.needed();
             let room = state.missing.or_more(Room { units: units + state.margin, longest });
@@ -187,7 +201,7 @@ impl Space {
     /// # Errors
     /// `NoSpace` if the medium is full; what is there is left free all the same.
     pub fn keep_reserve(&self, reserve: Room, logged: u64) -> Result<()> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let missing = self.total_for(&state, 0, reserve).saturating_sub(self.total());
         let is_plenty = self.region.free_bytes() > (missing + PLENTY * logged) * UNIT_BYTES;
         (state.reserve, state.logged) = (reserve, if is_plenty { 0 } else { logged });
@@ -200,7 +214,7 @@ impl Space {
 
     /// After something found no room that need not be done: nobody waits for what it missed.
     pub fn forget_missing(&self) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         (state.missing, state.margin) = (Room::default(), 0);
         self.is_full.store(!self.room_in(&state).has(state.reserve), Relaxed);
     }
@@ -208,19 +222,19 @@ impl Space {
     /// After something was written in the least room that it can do with: no insertion is logged until
     /// some more than the reserve is free, so that not each of them costs as much again.
     pub fn note_full(&self) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         state.margin = self.total() / FULL_SHARE;
         self.is_full.store(true, Relaxed);
     }
 
     /// Returns how many bytes are left free for whoever opens the reserve.
     pub fn reserve_bytes(&self) -> u64 {
-        self.state.lock().reserve.units * UNIT_BYTES
+        self.lock().reserve.units * UNIT_BYTES
     }
 
     /// Returns what whoever takes units now leaves free.
     pub fn reserve_left(&self) -> Room {
-        self.state.lock().rest()
+        self.lock().rest()
     }
 
     /// Returns the same with `logged` units that what is logged may need, unless the medium has plenty of room:
@@ -235,12 +249,12 @@ impl Space {
 
     /// Leaves so much free from now on; less, if less is free now.
     pub fn adopt_reserve(&self, reserve: Room) {
-        self.state.lock().reserve = reserve;
+        self.lock().reserve = reserve;
     }
 
     /// Leaves no more free from now on than `reserve`, nor than `logged` units for what is logged.
     pub fn lower_reserve(&self, reserve: Room, logged: u64) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         state.logged = state.logged.min(logged);
         state.reserve.units = state.reserve.units.min(reserve.units);
         state.reserve.longest = state.reserve.longest.min(reserve.longest);
@@ -248,12 +262,12 @@ impl Space {
 
     /// Whether the reserve may be taken now.
     pub fn is_reserve_open(&self) -> bool {
-        self.state.lock().is_reserve_open
+        self.lock().is_reserve_open
     }
 
     /// Lets the reserve be taken until what is returned is dropped.
     pub fn open_reserve(&self) -> OpenReserve<'_> {
-        self.state.lock().is_reserve_open = true;
+        self.lock().is_reserve_open = true;
         OpenReserve(self)
     }
 
@@ -263,7 +277,7 @@ impl Space {
     /// # Errors
     /// `NoSpace` if the medium is full.
     pub fn reserve(&self, units: u64, longest: u64) -> Result<()> {
-        self.reserve_in(&mut self.state.lock(), Room { units, longest })
+        self.reserve_in(&mut self.lock(), Room { units, longest })
     }
 
     fn reserve_in(&self, state: &mut State, room: Room) -> Result<()> {
@@ -287,7 +301,7 @@ impl Space {
 
     /// Returns which units are free without growing the file.
     pub fn room(&self) -> Room {
-        self.room_in(&self.state.lock())
+        self.room_in(&self.lock())
     }
 
     fn room_in(&self, state: &State) -> Room {
@@ -337,7 +351,7 @@ impl Space {
     /// As [`Self::take_units`].
     pub fn take_leaving(&self, units: u64, rest: Room) -> Result<Range<u64>> {
         let missing = Room { units: 0, longest: units };
-        self.take(self.state.lock(), [units; 2], rest, Some(missing))
+        self.take(self.lock(), [units; 2], rest, Some(missing))
     }
 
     /// As [`Self::take_leaving`], for who can do without: that there are none is not noted to be missing.
@@ -345,7 +359,7 @@ impl Space {
     /// # Errors
     /// If the medium fails.
     pub fn try_take(&self, units: u64, rest: Room) -> Result<Option<Range<u64>>> {
-        match self.take(self.state.lock(), [units; 2], rest, None) {
+        match self.take(self.lock(), [units; 2], rest, None) {
             Ok(taken) => Ok(Some(taken)),
             Err(Error::NoSpace { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -357,7 +371,7 @@ impl Space {
     /// # Errors
     /// `NoSpace` if the medium is full, or was and has not been tried again.
     pub fn take_units(&self, least: u64, wanted: u64) -> Result<Range<u64>> {
-        let state = self.state.lock();
+        let state = self.lock();
         let rest = state.rest();
         self.take(state, [least, wanted], rest, Some(Room { units: 0, longest: least }))
     }
@@ -368,11 +382,11 @@ impl Space {
     /// # Errors
     /// As [`Self::take_units`].
     pub fn take_some(&self, wanted: u64) -> Result<Range<u64>> {
-        let state = self.state.lock();
+        let state = self.lock();
         let rest = state.rest();
         match self.take(state, [wanted; 2], rest, Some(Room { units: wanted, longest: 0 })) {
             Err(error @ Error::NoSpace { .. }) => {
-                let mut state = self.state.lock();
+                let mut state = self.lock();
                 let Some(taken) = state.free.take_shortest() else {
                     return self.take_free(&mut state, [1, wanted], rest).ok_or(error);
                 };
@@ -466,10 +480,23 @@ impl Space {
 
     /// Takes units back that nobody reads any more.
     pub fn give_back(&self, ranges: impl IntoIterator<Item = Range<u64>>) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         for range in ranges {
-            self.put_back(&mut state, range);
+            if let Some(range) = state.waiting.hold(self.region.pins(), range) {
+                self.put_back(&mut state, range);
+            }
         }
+    }
+
+    /// Returns the state, in which what nobody reads any more is free.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        if !state.waiting.is_empty() {
+            for range in state.waiting.release(self.region.pins()) {
+                self.put_back(&mut state, range);
+            }
+        }
+        state
     }
 
     fn put_back(&self, state: &mut State, range: Range<u64>) {
@@ -482,7 +509,7 @@ impl Space {
     /// Returns how long the free range would be that some units that are taken are in, if they were
     /// given back.
     pub fn joined(&self, units: Range<u64>) -> u64 {
-        let state = self.state.lock();
+        let state = self.lock();
         let start = state.free.before(units.start).unwrap_or(units.start);
         let end = match state.free.by_start.get(&units.end) {
             Some(&end) => end,
@@ -494,7 +521,7 @@ impl Space {
 
     /// Returns the bytes of the file up to the last unit that was ever used.
     pub fn used_bytes(&self) -> u64 {
-        self.state.lock().next * UNIT_BYTES
+        self.lock().next * UNIT_BYTES
     }
 
     /// Gives the medium back what is past the last unit that was ever used, but for the reserve.
@@ -502,7 +529,7 @@ impl Space {
     /// # Errors
     /// If the medium fails.
     pub fn shrink(&self) -> Result<()> {
-        let reserve = self.state.lock().reserve;
+        let reserve = self.lock().reserve;
         self.shrink_leaving(reserve)
     }
 
@@ -511,7 +538,7 @@ impl Space {
     /// # Errors
     /// As [`Self::shrink`].
     pub fn shrink_leaving(&self, rest: Room) -> Result<()> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let kept_bytes = self.total_for(&state, 0, rest).max(1) * UNIT_BYTES;
         let kept_bytes = kept_bytes.next_multiple_of(4096);
         if kept_bytes >= self.region.len() {

@@ -17,6 +17,7 @@ use super::Access;
 use super::file::BackingFile;
 use super::interrupted::retried;
 use super::manifest::MANIFEST;
+use super::pins::{Pins, READERS, READERS_BYTES};
 use super::sync::{Health, SyncGate};
 use crate::error::THIS_PROCESS;
 use crate::{Error, Result};
@@ -143,6 +144,16 @@ impl Directory {
 
     /// Opens and locks an existing directory; for writing, removes what a crash left half done.
     pub(super) fn open(path: &Path, access: Access) -> Result<Directory> {
+        let mut directory = Self::open_unlocked(path, access)?;
+        directory.lock()?;
+        if access == Access::Write {
+            directory.remove_temporaries()?;
+        }
+        Ok(directory)
+    }
+
+    /// Opens an existing directory. Whoever reads it beside a writer takes no lock of it.
+    pub(super) fn open_unlocked(path: &Path, access: Access) -> Result<Directory> {
         let fd = open_directory(path)?;
         let flags = match access {
             Access::Read => OFlags::RDONLY,
@@ -154,14 +165,56 @@ impl Directory {
             }
             e => e,
         })?;
-        let is_left = take_lock(&fd, &lock, path, access)?;
         let (path, gate) = (path.to_path_buf(), SyncGate::default());
-        let creation = None;
-        let directory = Directory { path, fd, lock, access, is_left, gate, creation };
-        if access == Access::Write {
-            directory.remove_temporaries()?;
+        Ok(Directory { path, fd, lock, access, is_left: false, gate, creation: None })
+    }
+
+    /// Locks the directory for one writer or several readers.
+    pub(super) fn lock(&mut self) -> Result<()> {
+        self.is_left = take_lock(&self.fd, &self.lock, &self.path, self.access)?;
+        Ok(())
+    }
+
+    /// Returns whether no writer has the directory locked.
+    pub(super) fn is_without_writer(&self) -> bool {
+        let taken = rustix::fs::flock(&self.lock, FlockOperation::NonBlockingLockShared);
+        if taken.is_ok() {
+            let _unlocked = rustix::fs::flock(&self.lock, FlockOperation::Unlock);
         }
-        Ok(directory)
+        taken.is_ok()
+    }
+
+    /// Opens the table of readers. Returns nothing if there is none, or it cannot be opened to take a place in
+    /// it.
+    pub(super) fn open_readers(&self) -> Result<Option<OwnedFd>> {
+        match open_file(&self.fd, &self.path, READERS, OFlags::RDWR) {
+            Err(Error::Io { source, .. }) if is_not_for_us(&source) => Ok(None),
+            opened => {
+                let (file, path) = (opened?, self.path.join(READERS));
+                let stat = rustix::fs::fstat(&file).map_err(|e| Error::io(&path, "examine", e))?;
+                Ok((stat.st_size as u64 >= READERS_BYTES).then_some(file))
+            }
+        }
+    }
+
+    /// Opens the table of readers, and makes it if there is none. Returns nothing if the medium has no room for
+    /// it: readers then wait until the writer has ended.
+    pub(super) fn make_readers(&self) -> Result<Option<OwnedFd>> {
+        if let Some(file) = self.open_readers()? {
+            return Ok(Some(file));
+        }
+        let path = self.path.join(READERS);
+        let made = open_file(&self.fd, &self.path, READERS, OFlags::CREATE | OFlags::RDWR)
+            .and_then(|fd| {
+                let file = BackingFile::new(fd, path);
+                file.allocate(0..READERS_BYTES)?;
+                self.note_made(READERS);
+                self.open_readers()
+            });
+        match made {
+            Err(Error::NoSpace { .. } | Error::Io { .. }) => Ok(None),
+            made => made,
+        }
     }
 
     /// Before a file is mapped: has reads come from the device if the last writer did not end well. A sync
@@ -172,8 +225,11 @@ impl Directory {
     pub(super) fn drop_cached(&mut self) -> Result<()> {
         if self.access == Access::Write && self.is_left {
             // Of the lock's own text, what is in the cache counts.
-            for name in self.names()?.iter().filter(|name| *name != LOCK_NAME) {
-                match self.open_file(name, Access::Read) {
+            let has_readers = self.open_readers()?.is_some_and(|file| are_some(file, &self.path));
+            let ours = [LOCK_NAME, READERS];
+            for name in self.names()?.iter().filter(|name| !ours.contains(&name.as_str())) {
+                match self.open_file(name, self.access) {
+                    Ok(file) if has_readers => file.drop_cached_beside_readers()?,
                     Ok(file) => file.drop_cached(),
                     // Nobody maps what is not a regular file.
                     Err(Error::NotAGraph { .. }) => {}
@@ -317,6 +373,8 @@ impl Directory {
     /// Removes the lock and the directory, which holds nothing else.
     pub(super) fn remove_itself(&self) -> Result<()> {
         self.finish();
+        // A graph may have none.
+        let _absent = rustix::fs::unlinkat(&self.fd, READERS, AtFlags::empty());
         self.remove(LOCK_NAME)?;
         rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR)
             .map_err(|e| Error::io(&self.path, "remove directory", e))
@@ -421,6 +479,17 @@ pub fn read_file(path: &Path, name: &str, bytes_max: u64) -> Result<Vec<u8>> {
         true => not_a_graph(path, &format!("it holds no `{name}`")),
         false => error,
     })
+}
+
+/// Whether a file is not there, or is not for us to write to.
+fn is_not_for_us(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem)
+}
+
+/// Whether the table of readers says that somebody reads.
+fn are_some(file: OwnedFd, path: &Path) -> bool {
+    Pins::of_file(file, &path.join(READERS)).is_ok_and(|pins| pins.are_some())
 }
 
 fn read_whole(directory: &OwnedFd, path: &Path, name: &str, bytes_max: u64) -> Result<Vec<u8>> {

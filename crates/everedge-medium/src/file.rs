@@ -14,6 +14,8 @@ use crate::{Error, Lack, Result};
 /// What is written past the cache at once, and what it is aligned to.
 const DIRECT_BYTES: usize = 1 << 20;
 const DIRECT_ALIGNMENT: usize = 4096;
+/// What readers keep in the cache is written again in pieces: in the smallest that the kernel keeps.
+const REWRITTEN_BYTES: usize = 4096;
 
 /// A file that a region maps.
 pub(super) struct BackingFile {
@@ -41,6 +43,30 @@ impl BackingFile {
         // Whatever fails here: what the device has is what is read then.
         let _written = rustix::fs::fdatasync(&self.fd);
         let _forgotten = rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::DontNeed);
+    }
+
+    /// As [`drop_cached`](Self::drop_cached), of what no reader maps. What readers map stays, and a sync of it may have failed: it
+    /// is written once more, so that the next sync covers it.
+    pub(super) fn drop_cached_beside_readers(&self) -> Result<()> {
+        self.drop_cached();
+        let (len, mut bytes) = (self.len()?, vec![0; REWRITTEN_BYTES]);
+        for start in (0..len).step_by(REWRITTEN_BYTES) {
+            let piece_len = (len - start).min(REWRITTEN_BYTES as u64) as usize;
+            let piece = &mut bytes[..piece_len];
+            let flags = rustix::io::ReadWriteFlags::NOWAIT;
+            let buffers = &mut [std::io::IoSliceMut::new(piece)];
+            // What would have to be read from the device is not in the cache.
+            match retried(|| rustix::io::preadv2(&self.fd, buffers, start, flags)) {
+                Err(Errno::AGAIN) | Ok(0) => {}
+                Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+                    let read = self.read_at(start, piece)?;
+                    self.write_at(start, &piece[..read])?;
+                }
+                Err(e) => return Err(Error::io(&self.path, "read", e)),
+                Ok(read) => self.write_at(start, &piece[..read])?,
+            }
+        }
+        Ok(())
     }
 
     /// Allocates `range`, which starts at the end of the file; on an error the file is as before.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use super::file::{BackingFile, memory_error};
 use super::map::{CACHE_LINE_BYTES, HeldWords, Map, PAGE_BYTES, Source, store_fence};
 use super::observer::Observer;
+use super::pins::Pins;
 use super::plant::{Call, CallKind};
 use super::record::Event;
 use super::sync::SyncGate;
@@ -112,6 +113,17 @@ impl Backing {
         let last_offset = pairs_offset + 8 * pairs.len() as u64;
         for (to, from) in map.words(last_offset, last.len()).iter().zip(last) {
             to.store(one(from), Ordering::Relaxed);
+        }
+    }
+
+    /// Copies what a map has of a range of whole double words to the same place here, from the end on: of what
+    /// somebody stores meanwhile, one thing after the other, nothing is copied without all that was there before it.
+    pub(super) fn fill_backwards(&self, from: &Map, range: Range<u64>) {
+        let count = ((range.end - range.start) / 8) as usize;
+        let (from, to) =
+            (from.double_words(range.start, count), self.map.double_words(range.start, count));
+        for (from, to) in from.iter().zip(to).rev() {
+            to.store(from.load(Ordering::Acquire), Ordering::Relaxed);
         }
     }
 
@@ -247,7 +259,13 @@ impl Region {
         replaced.map_err(|e| memory_error(self.path(), e, needed_bytes))
     }
 
-    /// Cuts the region to `len` bytes; a region that is short enough stays as it is.
+    /// Returns what other processes read beside this writer, if they are let in.
+    pub fn pins(&self) -> Option<&Pins> {
+        self.shared.pins.get()
+    }
+
+    /// Cuts the region to `len` bytes; a region that is short enough stays as it is, and so does one of a graph
+    /// that other processes read, who map its end.
     ///
     /// No one may hold `words` beyond `len`: on a file, touching them ends the process (SIGBUS).
     ///
@@ -262,12 +280,19 @@ impl Region {
         assert!(len.is_multiple_of(8), "region length {len} is not a multiple of 8");
         self.shared.check_writable()?;
         let _resizing = lock(&self.backing.resize);
-        let old_len = self.len();
-        if len >= old_len {
+        if len >= self.len() {
             return Ok(());
         }
+        match self.pins() {
+            Some(pins) => pins.alone(|| self.cut(&call, len)).unwrap_or(Ok(())),
+            None => self.cut(&call, len),
+        }
+    }
+
+    fn cut(&self, call: &Call, len: u64) -> Result<()> {
+        let old_len = self.len();
         self.shared.next_call(self.path(), "truncate")?;
-        self.shared.record(&call, || Event::Resize { region: self.backing.number, len });
+        self.shared.record(call, || Event::Resize { region: self.backing.number, len });
         match &self.backing.file {
             None => {
                 let discarded = self.backing.map.discard(len..old_len);

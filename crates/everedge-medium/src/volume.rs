@@ -1,5 +1,7 @@
 //! The directory of one graph on one medium.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,12 +15,13 @@ use super::map::WriteBack;
 use super::memory::Memory;
 use super::meter::{Meter, MeterReading};
 use super::observer::Observer;
+use super::pins::{Pin, Pins, READERS};
 use super::plant::{Call, CallKind};
 use super::probe;
 use super::record::{Event, Trace};
 use super::region::{Backing, Region};
 use super::sync::Health;
-use super::{Access, MediumKind};
+use super::{Access, MediumKind, lock};
 use crate::{Error, Result};
 
 /// The device's granularity is not taken to be smaller than a unit of persistent memory, nor larger
@@ -69,6 +72,12 @@ pub(super) struct Shared {
     /// How many regions were opened; numbers them.
     region_count: AtomicU32,
     pub(super) health: Health,
+    /// What other processes read beside this writer, once they are let in.
+    pub(super) pins: OnceLock<Pins>,
+    /// The place of this reader beside a writer,
+    pin: Option<Pin>,
+    /// and what it has copied of files that the writer changes.
+    copies: Mutex<BTreeMap<String, Arc<Backing>>>,
 }
 
 /// Where the files are.
@@ -102,6 +111,9 @@ impl Shared {
             home,
             region_count: AtomicU32::new(0),
             health: Health::new(),
+            pins: OnceLock::new(),
+            pin: None,
+            copies: Mutex::default(),
         }
     }
 
@@ -214,6 +226,87 @@ impl Volume {
         Ok(Volume { shared: Arc::new(Shared::new(options, access, home)) })
     }
 
+    /// Opens the directory of an existing graph to read it, be it beside a writer: what is read is
+    /// [pinned](Self::pin). Where the graph has no table of readers that this process may write to, as on a file
+    /// system that is mounted for reading only, this is as [`open`](Self::open).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); [`Error::InUse`] if the table has no place left.
+    pub fn open_beside_writer(path: &Path, options: VolumeOptions) -> Result<Volume> {
+        let mut directory = Directory::open_unlocked(path, Access::Read)?;
+        let table = directory.open_readers()?;
+        let pin = table.map(|file| Pin::take(file, &path.join(READERS))).transpose()?.flatten();
+        if pin.is_none() {
+            directory.lock()?;
+        }
+        let mut shared = Shared::new(options, Access::Read, Home::Directory(directory));
+        shared.pin = pin;
+        Ok(Volume { shared: Arc::new(shared) })
+    }
+
+    /// Returns the place of this reader in the table, if it reads beside a writer.
+    pub fn pin(&self) -> Option<&Pin> {
+        self.shared.pin.as_ref()
+    }
+
+    /// Returns whether nobody writes now, as far as locks say.
+    pub fn is_without_writer(&self) -> bool {
+        match &self.shared.home {
+            Home::Directory(directory) => directory.is_without_writer(),
+            Home::Memory(_) => false,
+        }
+    }
+
+    /// Lets readers in beside this writer, which looks at their [`Pins`] from now on.
+    ///
+    /// # Errors
+    /// [`Error::NotAGraph`] if the table is not a regular file. Without room for the table, readers wait until
+    /// the writer has ended.
+    pub fn admit_readers(&self) -> Result<()> {
+        if self.access() == Access::Read || self.shared.pins.get().is_some() {
+            return Ok(());
+        }
+        let pins = match &self.shared.home {
+            Home::Memory(_) => Pins::in_memory().ok(),
+            Home::Directory(directory) => {
+                let path = self.path().join(READERS);
+                directory.make_readers()?.map(|file| Pins::of_file(file, &path)).transpose()?
+            }
+        };
+        if let Some(pins) = pins {
+            let _admitted_before = self.shared.pins.set(pins);
+        }
+        Ok(())
+    }
+
+    /// Returns what readers have pinned, if they are let in beside this writer.
+    pub fn pins(&self) -> Option<&Pins> {
+        self.shared.pins.get()
+    }
+
+    /// Copies some bytes of a file into memory of this process, the last ones of each range first, and the ranges in
+    /// their order: [`open_region`](Self::open_region) returns the copy from now on, `len` bytes long, and zero elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if there is no memory for it.
+    ///
+    /// # Panics
+    /// If a range is not of whole words of 8 bytes, or ends beyond the file or `len`.
+    pub fn copy_in_memory(
+        &self,
+        name: &str,
+        len: u64,
+        ranges: impl IntoIterator<Item = Range<u64>>,
+    ) -> Result<Region> {
+        lock(&self.shared.copies).remove(name);
+        let file = self.open_region(name)?;
+        let path = file.path().to_path_buf();
+        let copy = Arc::new(Backing::anonymous(path, self.shared.next_number(), len)?);
+        ranges.into_iter().for_each(|range| copy.fill_backwards(file.map(), range));
+        lock(&self.shared.copies).insert(name.to_owned(), copy.clone());
+        Ok(Region::new(self.shared.clone(), copy))
+    }
+
     /// Makes an empty volume in memory.
     pub(super) fn in_memory(
         path: &Path,
@@ -323,6 +416,9 @@ impl Volume {
     /// [`Error::InvalidInput`] if the medium is persistent memory and the file is not.
     pub fn open_region(&self, name: &str) -> Result<Region> {
         check_name(name)?;
+        if let Some(copy) = lock(&self.shared.copies).get(name) {
+            return Ok(Region::new(self.shared.clone(), copy.clone()));
+        }
         self.shared.next_call(&self.path().join(name), "open")?;
         let backing = match &self.shared.home {
             Home::Memory(memory) => memory.region(name)?,
@@ -562,7 +658,8 @@ pub(super) fn check_name(name: &str) -> Result<()> {
         && (1..=200).contains(&name.len())
         && !name.starts_with('.')
         && !name.ends_with(".tmp")
-        && name != "lock";
+        && name != "lock"
+        && name != READERS;
     match is_good {
         true => Ok(()),
         false => Err(Error::invalid(format!("`{name}` is not a name for a file of a graph"))),

@@ -173,6 +173,7 @@ impl Layout for Pma {
     type Options = PmaOptions;
     type Shard = Shard;
     type Snapshot = Snapshot;
+    const CHANGES_IN_PLACE: bool = true;
 
     fn options(&self) -> &GraphOptions {
         &self.options

@@ -65,10 +65,10 @@ pub use self::snapshot::{PmaNeighbors, PmaSnapshot, PmaWeightedNeighbors};
 use self::layout::Pma;
 use crate::options::Manifest;
 use everedge_live::{
-    Archive, Compaction, Core, EdgeLog, Error, LOG, Live, NAMES, RING_OFFSET, Recovery, Result,
-    Space, UNIT_BYTES, live_graph,
+    Archive, Compaction, Core, EdgeLog, Error, LOG, Live, NAMES, Recovery, Result, Space,
+    UNIT_BYTES, live_graph,
 };
-use everedge_medium::{MANIFEST, Region, Site, Volume};
+use everedge_medium::{MANIFEST, Pin, Region, Site, Volume};
 
 const ARRAYS: &str = "arrays";
 const TABLE: &str = "table";
@@ -100,8 +100,8 @@ impl PmaGraph {
         pma.suit(&manifest.options)?;
         manifest.options.tuning = pma;
         let options = &manifest.options;
-        let log = volume.create_region(LOG, RING_OFFSET)?;
-        let log = EdgeLog::create(log, options.log_bytes, options.weighted, manifest.salt())?;
+        let log =
+            EdgeLog::create_on(&volume, options.log_bytes, options.weighted, manifest.salt())?;
         let arrays = volume.create_region(ARRAYS, UNIT_BYTES)?;
         write_file_head(&arrays, manifest.salt())?;
         let table = volume.create_region(TABLE, 0)?;
@@ -135,10 +135,15 @@ impl PmaGraph {
         let manifest = Manifest::read(&volume)?;
         manifest.options.tuning.check()?;
         let (salt, weighted) = (manifest.salt(), manifest.options.weighted);
-        let log = EdgeLog::open_on(&volume, weighted, salt)?;
+        let has_rows = manifest.options.tuning.vertex_array == VertexArray::Medium;
+        let mut overwritten = vec![ARRAYS, TABLE, UNDO];
+        overwritten.extend(has_rows.then_some(ROWS));
+        refuse_beside_direct_writer(&volume, manifest.options.tuning.log_first)?;
+        let log = EdgeLog::open_on(&volume, weighted, salt, &overwritten)?;
+        // All was copied.
+        volume.pin().into_iter().for_each(Pin::release);
         let arrays = volume.open_region(ARRAYS)?;
         check_file_head(&arrays, salt)?;
-        let has_rows = manifest.options.tuning.vertex_array == VertexArray::Medium;
         let rows = has_rows.then(|| volume.open_region(ROWS)).transpose()?;
         let files = (volume.open_region(TABLE)?, volume.open_region(UNDO)?, rows);
         let epoch = log.checkpoint().0.layout[2] as u32;
@@ -168,6 +173,16 @@ impl PmaGraph {
     pub fn mechanisms(&self) -> Mechanisms {
         self.live.core.layout.counters.get()
     }
+}
+
+/// Edges that a writer stores without the log come to lists at any time: a copy would have some and not those
+/// before them.
+fn refuse_beside_direct_writer(volume: &Volume, log_first: LogFirst) -> Result<()> {
+    if volume.pin().is_none() || log_first == LogFirst::Yes || volume.is_without_writer() {
+        return Ok(());
+    }
+    let holder = "a process that stores edges without the log (`--log-first no`)".into();
+    Err(Error::InUse { path: volume.path().to_owned(), holder })
 }
 
 fn file_head(salt: u32) -> [u32; 4] {

@@ -30,6 +30,8 @@ pub(crate) const FIRST_WORD: u64 = 4 * LINE_WORDS as u64;
 const END_BITS: u32 = 40;
 /// The file grows by a quarter, but by so much at least and at most.
 const GROWTH_BYTES: RangeInclusive<u64> = 4096..=64 << 20;
+/// Who opens the file beside its writer tries so often.
+const OPENINGS: u32 = 100;
 
 /// A file of versions.
 #[derive(Clone)]
@@ -37,6 +39,8 @@ pub(crate) struct File {
     region: Region,
     salt: u32,
     number: u64,
+    /// Where the versions ended when the file was opened for reading: beside a writer, more may come.
+    opened_end: Option<u64>,
 }
 
 impl File {
@@ -54,7 +58,7 @@ impl File {
         region.store_words(END_OFFSET, &encode_end(salt, FIRST_WORD));
         region.flush(Site::VersionsHead, 0..END_OFFSET + 8);
         region.fence(Site::VersionsHead)?;
-        Ok(Self { region, salt, number })
+        Ok(Self { region, salt, number, opened_end: None })
     }
 
     /// Lets it count, in the place of another.
@@ -68,8 +72,12 @@ impl File {
     /// Opens the file that counts. If it is opened for writing, what it says is made durable again, and files
     /// are removed that do not count.
     pub(crate) fn open(volume: &Volume, salt: u32) -> Result<Self> {
+        if volume.access() == Access::Read {
+            return Self::open_to_read(volume, salt);
+        }
         let number = read_number(volume, salt)?;
-        let file = Self { region: volume.open_region(&name(number))?, salt, number };
+        let region = volume.open_region(&name(number))?;
+        let file = Self { region, salt, number, opened_end: None };
         file.end()?;
         if volume.access() == Access::Write {
             // A process that was killed, or whose sync failed, may have left an end in caches only.
@@ -82,6 +90,24 @@ impl File {
             }
         }
         Ok(file)
+    }
+
+    /// Opens the file that counts, which a writer beside may let grow, or replace by another, meanwhile.
+    fn open_to_read(volume: &Volume, salt: u32) -> Result<Self> {
+        let mut tries = 0;
+        loop {
+            let number = read_number(volume, salt)?;
+            let opened = volume.open_region(&name(number)).and_then(|region| {
+                let mut file = Self { region, salt, number, opened_end: None };
+                file.opened_end = Some(file.end()?);
+                Ok(file)
+            });
+            tries += 1;
+            match opened {
+                Err(_) if tries < OPENINGS => {}
+                opened => return opened,
+            }
+        }
     }
 
     /// Opens for reading what there is, where that does not say which file counts or where its versions end: then the only
@@ -97,9 +123,13 @@ impl File {
                 _ => return Err(error),
             },
         };
-        let file = Self { region: volume.open_region(&name(number))?, salt, number };
+        let region = volume.open_region(&name(number))?;
+        let mut file = Self { region, salt, number, opened_end: None };
         match file.end() {
-            Ok(end) => Ok((file, end, damage)),
+            Ok(end) => {
+                file.opened_end = Some(end);
+                Ok((file, end, damage))
+            }
             Err(error @ Error::Corruption { .. }) => {
                 let lines = file.region.len() / LINE_BYTES;
                 let end = (lines * LINE_WORDS as u64).max(FIRST_WORD);
@@ -131,6 +161,9 @@ impl File {
 
     /// Returns the word before which the versions end.
     pub(crate) fn end(&self) -> Result<u64> {
+        if let Some(end) = self.opened_end {
+            return Ok(end);
+        }
         let (least, len) = (4 * FIRST_WORD, self.region.len());
         if len < least {
             let [least, len] = [least, len].map(|bytes| format!("{bytes} bytes"));

@@ -185,15 +185,27 @@ impl Graph {
     /// # Errors
     /// If there is no graph, another process has it open, or it is damaged.
     pub fn open(path: &Path, meter: bool) -> Result<Self> {
-        Self::open_for(path, Access::Write, meter)
+        refuse_as_graph(path)?;
+        Self::open_inside(path, Access::Write, meter, |_| Ok(()))
     }
 
-    /// Opens a graph for reading, beside other readers; nothing is written.
+    /// Opens a graph for reading, as it is now: beside other readers, and beside a process that writes to it. All that
+    /// was acknowledged before is in it; what comes after is in one that is opened after. Nothing of the graph is written.
+    ///
+    /// Cost: as an opening after a crash; in the layout `pma`, beside a writer, a copy of the graph in memory. As
+    /// long as it is open, the writer uses no space again that it reads.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// If there is no graph, or it is damaged. [`InUse`](everedge_medium::Error::InUse) if 248 others read it, or somebody writes
+    /// and this process may not write to the graph's table of readers, the file `readers`.
     pub fn open_read_only(path: &Path) -> Result<Self> {
-        Self::open_for(path, Access::Read, false)
+        let start = Instant::now();
+        refuse_as_graph(path)?;
+        let path = &*resolved(path);
+        let head: Manifest<GraphHead> = Manifest::peek(path)?;
+        let layout = layout_of(&head, path)?;
+        let volume = Volume::open_beside_writer(path, head.options.volume(false))?;
+        Self::open_layout(volume, layout, start)
     }
 
     /// Opens the graph of a volume that the caller has opened.
@@ -204,11 +216,6 @@ impl Graph {
         let head: Manifest<GraphHead> = Manifest::read(&volume)?;
         let layout = layout_of(&head, volume.path())?;
         Self::open_layout(volume, layout, Instant::now())
-    }
-
-    fn open_for(path: &Path, access: Access, meter: bool) -> Result<Self> {
-        refuse_as_graph(path)?;
-        Self::open_inside(path, access, meter, |_| Ok(()))
     }
 
     /// Opens a graph that may be the changes of a sealed one, unless `check` has an error for its volume.
@@ -268,7 +275,9 @@ impl Graph {
     /// Returns whether a directory holds the files of a graph but no manifest; what a creation leaves
     /// that was interrupted has a mark, and is not asked for.
     pub(crate) fn has_lost_manifest(path: &Path) -> bool {
-        let is_ours = |name: &str| name == "lock" || AnyLive::is_file(name) || is_of_versions(name);
+        let is_ours = |name: &str| {
+            ["lock", "readers"].contains(&name) || AnyLive::is_file(name) || is_of_versions(name)
+        };
         let mut names = Vec::new();
         for entry in path.read_dir().into_iter().flatten().flatten() {
             names.push(entry.file_name().to_string_lossy().trim_end_matches(".tmp").to_owned());

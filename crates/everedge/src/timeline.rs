@@ -144,6 +144,7 @@ impl Timeline {
         let (path, is_new) = (&*resolved(path), !path.exists());
         let of_medium = VolumeOptions { kind: options.medium, eadr: options.eadr, meter };
         let volume = Volume::create(path, of_medium)?;
+        volume.admit_readers()?;
         match Self::create_in(&volume, options) {
             Ok((versions, names)) => Self::new(volume, versions, (options.clone(), names), start),
             Err(error) => {
@@ -193,9 +194,9 @@ impl Timeline {
         let start = Instant::now();
         let (volume, manifest) = Self::open_volume(path, Access::Read, false)?;
         let (salt, options) = (manifest.salt(), manifest.options);
-        let names = Names::open(&volume, options.ids, salt)?;
         let of_versions = options.of_versions();
         let (versions, damage) = everedge_timeline::Timeline::salvage(&volume, salt, of_versions)?;
+        let names = Names::open(&volume, options.ids, salt)?;
         let after = versions.versions().last().map_or(0, |version| version.number);
         let problem = |(number, damage): (usize, everedge_medium::Error)| {
             let what = without_advice(damage.to_string());
@@ -209,8 +210,9 @@ impl Timeline {
         let start = Instant::now();
         let (volume, manifest) = Self::open_volume(path, access, meter)?;
         let (salt, options) = (manifest.salt(), manifest.options);
-        let names = Names::open(&volume, options.ids, salt)?;
         let versions = everedge_timeline::Timeline::open(&volume, salt, options.of_versions())?;
+        // After the versions: beside a writer, those may name what came last.
+        let names = Names::open(&volume, options.ids, salt)?;
         Self::new(volume, versions, (options, names), start)
     }
 
@@ -232,7 +234,12 @@ impl Timeline {
         if access == Access::Write && manifest.kind != Kind::Timeline {
             return Err(only_commits(path));
         }
-        let volume = Volume::open(path, VolumeOptions { kind: medium, eadr, meter }, access)?;
+        let options = VolumeOptions { kind: medium, eadr, meter };
+        let volume = match access {
+            Access::Read => Volume::open_beside_writer(path, options)?,
+            Access::Write => Volume::open(path, options, access)?,
+        };
+        volume.admit_readers()?;
         let manifest = Manifest::<TimelineOptions>::read(&volume)?;
         if manifest.kind == Kind::Graph && !everedge_timeline::is_there(&volume, manifest.salt())? {
             let path = path.display();
@@ -274,6 +281,11 @@ impl Timeline {
             (false, false) => return Ok(None),
         };
         let (versions, volume) = (Arc::new(versions?), volume.clone());
+        let names = match volume.pin() {
+            // Beside a writer there may be versions that are newer than the graph that is read.
+            Some(_) => Names::open(&volume, options.ids, salt)?.map(Arc::new),
+            None => names,
+        };
         let open_time = start.elapsed();
         Ok(Some(Self { versions, options, names, volume, is_of_graph: true, open_time }))
     }

@@ -20,7 +20,7 @@ use crate::log::{Appended, EdgeLog, LINE_BYTES};
 use crate::options::{Durability, GraphOptions};
 use crate::space::UNIT_BYTES;
 use crate::{Error, Manifest, Result};
-use everedge_medium::{Access, Volume};
+use everedge_medium::{Access, Pins, Volume};
 
 /// Where each edge is a batch, which takes a line of the log, at most so many are archived at a
 /// time: more would cost less each, but who asks for a view waits for as many.
@@ -662,6 +662,8 @@ impl<L: Layout> Core<L> {
         work: impl FnOnce(&mut Archive<L>) -> R,
     ) -> R {
         let unwinding = Unwinding(self);
+        let pins = self.volume.pins().filter(|_| L::CHANGES_IN_PLACE);
+        let _changing = pins.map(Pins::change_in_place);
         let was_torn = std::mem::replace(&mut archive.is_torn, true);
         let done = watch::undisturbed(|| work(archive));
         archive.is_torn = was_torn;

@@ -101,6 +101,9 @@ pub trait Layout: Send + Sync + Sized + 'static {
     type Shard: EmptyShard;
     /// A frozen view of all shards.
     type Snapshot;
+    /// Whether what a saved state names is changed in place: whoever reads the graph beside its writer then copies
+    /// all of it.
+    const CHANGES_IN_PLACE: bool = false;
 
     /// Returns what was fixed when the graph was created.
     fn options(&self) -> &GraphOptions<Self::Options>;

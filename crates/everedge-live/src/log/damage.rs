@@ -58,7 +58,7 @@ impl Proof {
     }
 
     /// Returns itself if it says that the update `sequence` was durable.
-    fn of(&self, sequence: u64) -> Option<&Self> {
+    pub(super) fn of(&self, sequence: u64) -> Option<&Self> {
         (self.durable_sequence > sequence).then_some(self)
     }
 }

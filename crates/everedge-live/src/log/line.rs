@@ -169,7 +169,8 @@ impl EdgeLog {
             self.wait_for_all_stores(&mut state)?;
             self.fence_up_to(&state.anchor, state.head, state.next_sequence)?;
             let kept = kept_for_deletions(&state.anchor, false);
-            let place = window_place(&state, kept, lines_max);
+            let kept_from = self.kept_from(&mut state);
+            let place = window_place(&state, kept_from, kept, lines_max);
             let Some(place) = place else { return Ok(false) };
             let missing = self.missing_room(&state, place.end - place.start, kept);
             let Some(missing) = missing else {
@@ -256,12 +257,12 @@ pub(super) fn encode_line(
 
 /// Returns the place in the file of a window of `lines_max` lines at the head, or fewer, if the ring has
 /// room for one.
-fn window_place(state: &State, kept: u64, lines_max: u64) -> Option<Range<u64>> {
+fn window_place(state: &State, kept_from: u64, kept: u64, lines_max: u64) -> Option<Range<u64>> {
     let State { anchor, head, .. } = state;
     let lines = (head - anchor.base) / LINE_BYTES / WINDOW_SHARE;
     let lines = lines.clamp(WINDOW_LINES_MIN, lines_max);
     let place = ring_ranges(anchor, *head, head + lines * LINE_BYTES).next()?;
-    let free = (anchor.capacity - (head - anchor.tail)).saturating_sub(kept);
+    let free = (anchor.capacity - (head - kept_from)).saturating_sub(kept);
     let bytes = (place.end - place.start).min(free / LINE_BYTES * LINE_BYTES);
     (bytes > 0).then(|| place.start..place.start + bytes)
 }

@@ -44,6 +44,7 @@
 //! fenced before anyone sees it: a process that was killed may have left it in caches only.
 
 mod anchor;
+mod beside;
 mod damage;
 mod line;
 mod reading;
@@ -135,6 +136,8 @@ struct State {
     /// Batches, and updates in them, that opening has found.
     found: (u64, u64),
     anchor: Anchor,
+    /// Nothing from here on is overwritten: the tail, or what another process copies before it.
+    kept_from: u64,
     /// The records after the tail that are not stored yet.
     stores: Stores,
 }
@@ -245,6 +248,21 @@ impl Drop for Alone<'_> {
 }
 
 impl EdgeLog {
+    /// Creates the log of a graph, which other processes may read from now on. `capacity_bytes` bounds its ring.
+    ///
+    /// # Errors
+    /// As [`Self::create`], and if the file cannot be made.
+    pub fn create_on(
+        volume: &Volume,
+        capacity_bytes: u64,
+        weighted: bool,
+        salt: u32,
+    ) -> Result<Self> {
+        volume.admit_readers()?;
+        let region = volume.create_region(LOG, RING_OFFSET)?;
+        Self::create(region, capacity_bytes, weighted, salt)
+    }
+
     /// Creates an empty log in `region`, which has room for the anchors; `capacity_bytes` bounds its ring.
     ///
     /// # Errors
@@ -272,11 +290,21 @@ impl EdgeLog {
         Ok(log)
     }
 
-    /// Opens the log of a graph. If it is damaged, everything else is opened for reading (D1).
+    /// Opens the log of a graph. If it is damaged, everything else is opened for reading (D1). Beside a writer, what is
+    /// opened is a copy of the log, and of the files `overwritten`, which it overwrites, as they were at one moment.
     ///
     /// # Errors
     /// As [`Self::open`], and if the file cannot be opened.
-    pub fn open_on(volume: &Volume, weighted: bool, salt: u32) -> Result<Self> {
+    pub fn open_on(
+        volume: &Volume,
+        weighted: bool,
+        salt: u32,
+        overwritten: &[&str],
+    ) -> Result<Self> {
+        volume.admit_readers()?;
+        if let Some(pin) = volume.pin() {
+            beside::copy(volume, pin, (weighted, salt), overwritten)?;
+        }
         let log = Self::open(volume.open_region(LOG)?, weighted, salt)?;
         if let Err(damage) = log.refuse_damage() {
             volume.restrict_to_reading(damage);
@@ -337,8 +365,10 @@ impl EdgeLog {
             first_untaken: anchor.tail_sequence,
             found: (0, 0),
             anchor,
+            kept_from: anchor.tail,
             stores: Stores::default(),
         };
+        region.pins().into_iter().for_each(|pins| pins.note_newest(anchor.counter));
         Self {
             region,
             weighted,
@@ -512,8 +542,14 @@ impl EdgeLog {
             self.close_window(&mut state);
             self.refuse_if_broken(&state)?;
             let kept = kept_for_deletions(&state.anchor, batch.only_takes_away());
-            if state.head + bytes + kept - state.anchor.tail > state.anchor.capacity {
+            let (end, capacity) = (state.head + bytes + kept, state.anchor.capacity);
+            if end - state.anchor.tail > capacity {
                 return Ok(None);
+            }
+            if end - self.kept_from(&mut state) > capacity {
+                drop(state);
+                self.wait_for_copies();
+                continue;
             }
             let Some(missing) = self.missing_room(&state, bytes, kept) else {
                 return Ok(Some(self.reserve_at_head(&mut state, batch, bytes)));

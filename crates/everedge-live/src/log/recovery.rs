@@ -94,6 +94,20 @@ impl EdgeLog {
         Ok(Found { unproven, gaps })
     }
 
+    /// Returns where some whole records end that follow each other, if the first follows on `next` or is a line of the
+    /// same window.
+    pub(super) fn next_whole(&self, anchor: &Anchor, next: Boundary, end: u64) -> Option<Boundary> {
+        let mut records = self.whole_records(anchor, next, end, CHECKED_BYTES);
+        if records.is_empty() {
+            records.extend(self.line_after_hole(anchor, next));
+        }
+        records.last().map(|last| Boundary {
+            position: last.end,
+            sequence: last.end_sequence(),
+            generation: last.header.generation,
+        })
+    }
+
     /// Returns the next whole line of a window after `next`, where no record counts, if one belongs to the
     /// same log.
     fn line_after_hole(&self, anchor: &Anchor, next: Boundary) -> Option<FoundRecord> {

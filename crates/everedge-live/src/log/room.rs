@@ -168,7 +168,8 @@ impl EdgeLog {
         anchor.capacity = capacity.next_multiple_of(64);
         anchor.allocated = (2 * kept_for_deletions(&anchor, false)).min(self.allocated());
         self.write_anchor(&anchor)?;
-        (state.anchor, state.granted) = (anchor, 0);
+        // Whoever copies the ring as it was finds that it has begun anew.
+        (state.anchor, state.kept_from, state.granted) = (anchor, anchor.tail, 0);
         let end = RING_OFFSET + anchor.allocated;
         state.populated = state.populated.min(end);
         self.region.shrink(end.next_multiple_of(8))?;
@@ -197,7 +198,9 @@ impl EdgeLog {
         let range = anchor.range();
         self.region.store_words(range.start, &anchor.encode(self.salt));
         self.region.flush(Site::LogAnchor, range);
-        self.region.fence(Site::LogAnchor)
+        self.region.fence(Site::LogAnchor)?;
+        self.region.pins().into_iter().for_each(|pins| pins.note_newest(anchor.counter));
+        Ok(())
     }
 }
 

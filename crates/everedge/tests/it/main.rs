@@ -9,6 +9,7 @@ mod ingests;
 mod isolation;
 mod options;
 mod questions;
+mod readers;
 mod runs;
 mod sealed;
 mod time_travel;
