@@ -10,6 +10,8 @@
 //!   successful: there is a range then as long as the longest that was not found.
 //! - S3: what is taken leaves the reserve free, but for whoever has opened it: on a full medium it
 //!   makes room by writing something anew that is shorter then.
+//! - S5: units of ranges that were given back to the medium are not taken before it has set room aside for them
+//!   again; until then they count as none.
 //! - S4: units that a state on the medium named wait until no other process reads it (`waiting.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +35,11 @@ pub const FILE_BYTES_MAX: u64 = 64 << 32;
 const PLENTY: u64 = 4;
 /// A medium that was full has room again when this share of the file is free, beside the reserve.
 const FULL_SHARE: u64 = 32;
+/// Free ranges of fewer units are not given back to the medium: the file would fall into pieces.
+const GIVEN_BACK_UNITS_MIN: u64 = (64 << 10) / UNIT_BYTES;
+/// What the medium sets room aside for is whole pages.
+const PAGE_UNITS: u64 = PAGE_BYTES / UNIT_BYTES;
+const PAGE_BYTES: u64 = 4096;
 /// Page faults are taken for so many units at a time.
 const POPULATE_UNITS: u64 = (512 << 10) / UNIT_BYTES;
 
@@ -49,6 +56,8 @@ struct State {
     next: u64,
     /// Free units before it.
     free: FreeUnits,
+    /// Units before `next` that were given back to the medium (S5): whole pages.
+    given_back: FreeUnits,
     /// Units that nobody here reads any more, and other processes may (S4).
     waiting: Waiting<Range<u64>>,
     /// The first unit whose page faults were not yet taken.
@@ -119,6 +128,7 @@ impl Space {
         let state = State {
             next,
             free: units,
+            given_back: FreeUnits::default(),
             waiting: Waiting::default(),
             populated,
             missing: Room::default(),
@@ -164,18 +174,66 @@ impl Space {
             free.insert(next..range.start);
             next = range.end;
         }
-        // Nobody knows any more what older states name, some of which other processes may still read: all the rest of
-        // the file waits for them.
-        if region.pins().is_some_and(|pins| pins.oldest() < pins.newest()) {
-            let unused = [(next, self.total().max(next))];
-            self.lock().next = unused[0].1;
-            let rest = free.by_start.into_iter().chain(unused);
-            self.give_back(rest.map(|(start, end)| start..end));
-            return Ok(());
+        self.adopt_free(next, free)
+    }
+
+    /// After opening: takes over which units are free before `next`, but for what was given back to the medium (S5), and
+    /// what other processes may read.
+    fn adopt_free(&self, mut next: u64, mut free: FreeUnits) -> Result<()> {
+        let pins = self.region.pins().filter(|pins| pins.oldest() < pins.newest());
+        let unused = next..self.total().max(next);
+        let pages = |hole: Range<u64>| {
+            let end = hole.end.div_ceil(PAGE_BYTES) * PAGE_UNITS;
+            hole.start / PAGE_BYTES * PAGE_UNITS..end.min(unused.end)
+        };
+        let holes: Vec<Range<u64>> = self.region.holes()?.into_iter().map(pages).collect();
+        // What was never used is there, unless the medium has no room for it any more.
+        let is_lacking = holes.last().is_some_and(|hole| hole.end > next)
+            && (self.region.is_private() || self.set_aside(&unused).is_err());
+        // Nobody knows what older states name that are still read: the rest of the file waits for their readers.
+        if is_lacking || pins.is_some() {
+            free.insert(unused.clone());
+            next = unused.end;
+        }
+        let mut given_back = FreeUnits::default();
+        for part in holes.iter().flat_map(|hole| free.parts_in(hole)).collect::<Vec<_>>() {
+            free.cut(&part);
+            given_back.insert(part);
         }
         let mut state = self.lock();
-        (state.next, state.free) = (next, free);
+        (state.next, state.given_back) = (next, given_back);
+        match pins {
+            None => state.free = free,
+            Some(_) => {
+                drop(state);
+                self.give_back(free.by_start.into_iter().map(|(start, end)| start..end));
+            }
+        }
         Ok(())
+    }
+
+    /// Has the medium set room aside for some units that it may have none for.
+    fn set_aside(&self, units: &Range<u64>) -> Result<()> {
+        self.region.take_back(units.start * UNIT_BYTES..units.end * UNIT_BYTES)
+    }
+
+    /// Has the medium set room aside again for what was given back, until `room` is free or no more can be had (S5).
+    fn take_back(&self, state: &mut State, room: Room) {
+        while !self.region.is_private() && state.given_back.count > 0 {
+            let found = self.room_in(state);
+            if found.has(room) {
+                return;
+            }
+            let least = if found.longest < room.longest { room.longest } else { 1 };
+            let missing = room.units.saturating_sub(found.units).max(least);
+            let wanted = missing.max(GROWTH_UNITS.start).next_multiple_of(PAGE_UNITS);
+            let least = least.next_multiple_of(PAGE_UNITS);
+            let Some(units) = state.given_back.take(least, wanted.max(least)) else { return };
+            if self.set_aside(&units).is_err() {
+                return state.given_back.insert(units);
+            }
+            self.put_back(state, units);
+        }
     }
 
     /// After a block found no room: makes some, if there is some now.
@@ -281,6 +339,9 @@ impl Space {
     }
 
     fn reserve_in(&self, state: &mut State, room: Room) -> Result<()> {
+        if self.total_for(state, 0, room) > self.total() {
+            self.take_back(state, room);
+        }
         let needed = self.total_for(state, 0, room);
         if needed > self.total() {
             let grown = self.grow(state, needed);
@@ -409,7 +470,13 @@ impl Space {
         rest: Room,
         missing: Option<Room>,
     ) -> Result<Range<u64>> {
-        let taken = match self.take_free(&mut state, units, rest) {
+        let mut free = self.take_free(&mut state, units, rest);
+        if free.is_none() && state.given_back.count > 0 {
+            let longest = units[0].max(rest.longest);
+            self.take_back(&mut state, Room { units: units[0] + rest.units, longest });
+            free = self.take_free(&mut state, units, rest);
+        }
+        let taken = match free {
             Some(taken) => taken,
             None => {
                 let needed = self.total_for(&state, units[0], rest);
@@ -501,6 +568,7 @@ impl Space {
 
     fn put_back(&self, state: &mut State, range: Range<u64>) {
         state.free.insert(range);
+        // What was given back lies before the end until the file is cut there: it is not room.
         if let Some(start) = state.free.take_last(state.next) {
             state.next = start;
         }
@@ -539,13 +607,47 @@ impl Space {
     /// As [`Self::shrink`].
     pub fn shrink_leaving(&self, rest: Room) -> Result<()> {
         let mut state = self.lock();
-        let kept_bytes = self.total_for(&state, 0, rest).max(1) * UNIT_BYTES;
-        let kept_bytes = kept_bytes.next_multiple_of(4096);
-        if kept_bytes >= self.region.len() {
-            return Ok(());
+        // What was given back at the end is cut off.
+        let first_next = state.next;
+        while let Some(start) = state.given_back.take_last(state.next) {
+            state.next = start;
+            state.next = state.free.take_last(start).unwrap_or(start);
         }
-        state.populated = state.populated.min(kept_bytes / UNIT_BYTES);
-        self.region.shrink(kept_bytes)
+        let kept_bytes = self.total_for(&state, 0, rest).max(1) * UNIT_BYTES;
+        let kept_bytes = kept_bytes.next_multiple_of(PAGE_BYTES).min(self.region.len());
+        let is_hole = first_next > state.next;
+        if kept_bytes < self.region.len() {
+            state.populated = state.populated.min(kept_bytes / UNIT_BYTES);
+            self.region.shrink(kept_bytes)?;
+        }
+        let unused = state.next..self.total();
+        if is_hole && self.set_aside(&unused).is_err() {
+            state.next = unused.end;
+            state.given_back.insert(unused);
+        }
+        self.give_ranges_back(&mut state, rest)
+    }
+
+    /// Gives the medium back the long free ranges inside of the file, so far that `rest` stays free.
+    fn give_ranges_back(&self, state: &mut State, rest: Room) -> Result<()> {
+        let long = state.free.by_len.range((GIVEN_BACK_UNITS_MIN, 0)..).rev();
+        for range in long.map(|&(len, start)| start..start + len).collect::<Vec<_>>() {
+            state.free.cut(&range);
+            if !self.room_in(state).has(rest) {
+                state.free.insert(range);
+                continue;
+            }
+            let bytes = range.start * UNIT_BYTES..range.end * UNIT_BYTES;
+            let given = self.region.give_back(bytes)?;
+            let Some(given) = given.map(|b| b.start / UNIT_BYTES..b.end / UNIT_BYTES) else {
+                state.free.insert(range);
+                return Ok(());
+            };
+            state.free.insert(range.start..given.start);
+            state.free.insert(given.end..range.end);
+            state.given_back.insert(given);
+        }
+        Ok(())
     }
 
     /// Returns the region that the units lie in.
@@ -644,6 +746,23 @@ impl FreeUnits {
         self.by_start.insert(start, end);
         self.by_len.insert((end - start, start));
         self.count += end - start;
+    }
+
+    /// Returns what of a range is in this.
+    fn parts_in(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+        let first = self.by_start.range(..=range.start).next_back().map_or(range.start, |r| *r.0);
+        let overlapping = self.by_start.range(first..range.end.max(first));
+        let parts = overlapping.map(|(&start, &end)| start.max(range.start)..end.min(range.end));
+        parts.filter(|part| part.start < part.end).collect()
+    }
+
+    /// Takes a part of one range.
+    fn cut(&mut self, part: &Range<u64>) {
+        let found = self.by_start.range(..=part.start).next_back();
+        let (&start, &end) = found.expect("a range that the part is of");
+        self.remove(start..end);
+        self.insert(start..part.start);
+        self.insert(part.end..end);
     }
 
     /// Returns the start of the range that ends at `end`, if there is one.

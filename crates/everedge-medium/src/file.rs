@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, OFlags, StatVfs};
+use rustix::fs::{FallocateFlags, OFlags, SeekFrom, StatVfs};
 use rustix::io::Errno;
 
 use super::interrupted::{in_pieces, retried};
@@ -112,6 +112,35 @@ impl BackingFile {
             offset += written as u64;
         }
         Ok(())
+    }
+
+    /// Gives the file system back what a range of whole pages takes, which reads zero afterwards. Returns false if
+    /// the file system cannot do that.
+    pub(super) fn punch(&self, range: &Range<u64>) -> Result<bool> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let len = range.end - range.start;
+        match retried(|| rustix::fs::fallocate(&self.fd, flags, range.start, len)) {
+            Ok(()) => Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(false),
+            Err(e) => Err(Error::io(&self.path, "give back a part of", e)),
+        }
+    }
+
+    /// Returns the ranges for which the file system may have no room set aside, as far as it says.
+    pub(super) fn holes(&self) -> Result<Vec<Range<u64>>> {
+        let (len, mut holes, mut from) = (self.len()?, Vec::new(), 0);
+        let seek = |to: SeekFrom| rustix::fs::seek(&self.fd, to);
+        while from < len {
+            let Ok(start) = seek(SeekFrom::Hole(from)) else { break };
+            if start >= len {
+                break;
+            }
+            // After the last byte of data there is none.
+            let end = seek(SeekFrom::Data(start)).unwrap_or(len);
+            holes.push(start..end);
+            from = end;
+        }
+        Ok(holes)
     }
 
     /// Cuts the file to `len` bytes, or makes it longer without taking space.

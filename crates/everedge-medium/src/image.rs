@@ -89,6 +89,19 @@ impl Image {
         self.patches.iter().filter_map(page).collect()
     }
 
+    /// Returns this image with some files as another image of the same volume has them: what a reader has copied at that moment,
+    /// beside what it finds later.
+    #[must_use]
+    pub fn with_files_of(&self, other: &Image, names: &[&str]) -> Image {
+        let (mut files, others) = (self.to_files(), other.to_files());
+        for (number, region) in &others.regions {
+            if names.contains(&&*region.name) {
+                Arc::make_mut(&mut files).regions.insert(*number, region.clone());
+            }
+        }
+        Image { files, patches: Vec::new(), lost_count: 0, ..self.clone() }
+    }
+
     /// Returns what was durable for sure, without a history.
     pub(super) fn fenced(&self) -> Image {
         Image { patches: Vec::new(), lost_count: 0, marks: Marks::default(), ..self.clone() }

@@ -42,6 +42,7 @@
 //! writer did not end well, which the text of its lock says, is read from the device. In a forked child
 //! every change and fence fails; reading goes on.
 
+mod atomics;
 mod checksum;
 mod choices;
 mod direct;
@@ -56,6 +57,9 @@ mod map;
 mod memory;
 mod meter;
 mod observer;
+mod pinning;
+#[cfg(test)]
+mod pinning_model;
 mod pins;
 mod plant;
 mod probe;

@@ -37,6 +37,7 @@ use rustix::io::Errno;
 
 use super::interrupted::retried;
 use super::map::{Map, Source};
+use super::pinning::{self, FIRST, NONE};
 use super::{lock, process};
 use crate::{Error, Result};
 
@@ -54,14 +55,8 @@ const LOG_PINS: u64 = 2048;
 /// So many may read at once.
 const PLACES: u64 = 248;
 
-/// In a place that nobody has.
-const NONE: u64 = 0;
-/// Pins all states, and all of the log.
-const ALL: u64 = 1;
-/// What is pinned is larger than [`ALL`] by so much.
-const FIRST: u64 = 2;
-/// The position in a log that nobody copies.
-const NO_POSITION: u64 = u64::MAX - FIRST;
+/// Where nothing is pinned, this is the oldest.
+const NOTHING: u64 = u64::MAX - FIRST;
 /// So long a change in place waits for who copies what it changes, and looks so often.
 const COPY_TIME: Duration = Duration::from_millis(20);
 const COPY_PAUSE: Duration = Duration::from_micros(100);
@@ -109,12 +104,11 @@ impl Table {
         self.word(BOUND).load(SeqCst).min(PLACES)
     }
 
-    /// Returns the smallest number in the places from `first` on, or the largest there is.
-    fn least(&self, first: u64) -> u64 {
-        let bound = self.bound();
-        let words = self.map.double_words(first, bound as usize);
-        let pinned = words.iter().map(|word| word.load(SeqCst)).filter(|&pin| pin != NONE);
-        pinned.min().unwrap_or(u64::MAX)
+    /// Returns the smallest number that is pinned in the places from `first` on, or [`NOTHING`].
+    fn oldest(&self, first: u64) -> u64 {
+        // Before it is known how many places there are.
+        fence(SeqCst);
+        pinning::oldest(self.map.double_words(first, self.bound() as usize).iter())
     }
 
     /// Tries to lock one byte for each of some places. Returns whether nobody else has them.
@@ -138,7 +132,7 @@ impl Table {
 
     /// Returns whether nobody else has locked one of these bytes.
     fn is_unlocked(&self, start: u64, len: u64) -> bool {
-        let Some(file) = &self.file else { return self.least(PINS) == u64::MAX };
+        let Some(file) = &self.file else { return self.oldest(PINS) == NOTHING };
         let mut range = range_of(start, len, Lock::Exclusive);
         // SAFETY: the descriptor is open, and the kernel reads and writes one `flock`.
         let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut range) };
@@ -221,27 +215,24 @@ impl Pins {
     ///
     /// Cost: a load where nobody has ever read; a system call for each reader of an older state than the newest, once a state.
     pub fn oldest(&self) -> u64 {
-        fence(SeqCst);
-        let newest = self.newest();
-        let oldest = self.table.least(PINS).saturating_sub(FIRST);
+        let (newest, oldest) = (self.newest(), self.table.oldest(PINS));
         if oldest >= newest || self.looked_at.swap(newest, SeqCst) == newest {
             return oldest;
         }
         self.forget_ended();
-        self.table.least(PINS).saturating_sub(FIRST)
+        self.table.oldest(PINS)
     }
 
     /// Returns the position in the log from which on somebody copies it, or the largest there is.
     pub fn oldest_position(&self) -> u64 {
-        fence(SeqCst);
-        self.table.least(LOG_PINS).saturating_sub(FIRST)
+        self.table.oldest(LOG_PINS)
     }
 
     /// Says that something is changed in place, until what is returned is dropped. Waits a moment for who just
     /// copies it.
     pub fn change_in_place(&self) -> Changing<'_> {
         let start = Instant::now();
-        while self.oldest_position() != NO_POSITION && start.elapsed() < COPY_TIME {
+        while self.oldest_position() != NOTHING && start.elapsed() < COPY_TIME {
             sleep(COPY_PAUSE);
         }
         let mut changing = lock(&self.changing);
@@ -274,8 +265,8 @@ impl Pins {
             let lock = |lock| table.lock(PINS + 8 * place, 8, lock, false);
             // Whoever takes the place meanwhile finds it locked, and another one.
             if pin.load(SeqCst) != NONE && matches!(lock(Lock::Exclusive), Ok(true)) {
-                table.word(LOG_PINS + 8 * place).store(NONE, SeqCst);
-                pin.store(NONE, SeqCst);
+                pinning::unpin(table.word(LOG_PINS + 8 * place));
+                pinning::unpin(pin);
                 let _unlocked = lock(Lock::None);
             }
         }
@@ -305,7 +296,7 @@ impl Pins {
     pub fn pin_in_memory(&self) -> PinInMemory<'_> {
         assert!(self.table.file.is_none(), "readers of a file lock a place");
         self.table.word(BOUND).store(1, SeqCst);
-        self.table.word(PINS).store(ALL, SeqCst);
+        pinning::pin_all(self.table.word(PINS));
         PinInMemory(self)
     }
 }
@@ -316,13 +307,13 @@ pub struct PinInMemory<'a>(&'a Pins);
 impl PinInMemory<'_> {
     /// Pins the states from this one on.
     pub fn pin(&self, number: u64) {
-        self.0.table.word(PINS).store(number + FIRST, SeqCst);
+        pinning::pin(self.0.table.word(PINS), number);
     }
 }
 
 impl Drop for PinInMemory<'_> {
     fn drop(&mut self) {
-        self.0.table.word(PINS).store(NONE, SeqCst);
+        pinning::unpin(self.0.table.word(PINS));
     }
 }
 
@@ -352,8 +343,7 @@ impl Pin {
         }
         let pin = Pin { table, place, process: process::current() };
         pin.table.word(BOUND).fetch_max(place + 1, SeqCst);
-        pin.number().store(ALL, SeqCst);
-        fence(SeqCst);
+        pinning::pin_all(pin.number());
         pin.table.lock(HEAD, 1, Lock::None, false).map_err(failed)?;
         Ok(Some(pin))
     }
@@ -368,15 +358,14 @@ impl Pin {
 
     /// Pins all of the log, until a position is pinned that was found after this.
     pub fn pin_log(&self) {
-        self.log_position().store(ALL, SeqCst);
-        fence(SeqCst);
+        pinning::pin_all(self.log_position());
     }
 
     /// Pins the states from `number` on, which was found after older ones were pinned, and the log from `position`
     /// on.
     pub fn pin(&self, number: u64, position: u64) {
-        self.log_position().store(position + FIRST, SeqCst);
-        self.number().store(number + FIRST, SeqCst);
+        pinning::pin(self.log_position(), position);
+        pinning::pin(self.number(), number);
     }
 
     /// Says that the log is copied. Returns whether the writer has left all of it as it was.
@@ -394,8 +383,8 @@ impl Pin {
     /// Says that nothing of the graph is read any more.
     pub fn release(&self) {
         if self.process == process::current() {
-            self.log_position().store(NONE, SeqCst);
-            self.number().store(NONE, SeqCst);
+            pinning::unpin(self.log_position());
+            pinning::unpin(self.number());
         }
     }
 }

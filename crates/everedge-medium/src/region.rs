@@ -310,6 +310,57 @@ impl Region {
         self.sync_all()
     }
 
+    /// Gives the medium back what a range takes inside of the region, as far as it has whole pages: they read zero afterwards, and are not
+    /// stored to before they are [taken back](Self::take_back). Returns what was given back, if anything was.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the medium fails; then nobody knows what the range holds.
+    #[track_caller]
+    pub fn give_back(&self, range: Range<u64>) -> Result<Option<Range<u64>>> {
+        self.shared.check_writable()?;
+        let pages = range.start.next_multiple_of(PAGE_BYTES)..range.end / PAGE_BYTES * PAGE_BYTES;
+        if pages.is_empty() || self.shared.options.kind == MediumKind::Dram {
+            return Ok(None);
+        }
+        self.shared.next_call(self.path(), "give back a part of")?;
+        let given = match self.file() {
+            Some(file) => file.punch(&pages)?,
+            // What is recorded loses the bytes as well.
+            None => {
+                self.wipe(Site::GivenBack, pages.clone());
+                true
+            }
+        };
+        Ok(given.then_some(pages))
+    }
+
+    /// Has the medium set room aside again for a range that was [given back](Self::give_back).
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] if it has none.
+    #[track_caller]
+    pub fn take_back(&self, range: Range<u64>) -> Result<()> {
+        self.shared.check_writable()?;
+        self.shared.next_call(self.path(), "allocate")?;
+        self.file().map_or(Ok(()), |file| file.allocate_inside(range))
+    }
+
+    /// Returns the ranges for which the medium may have no room set aside, as far as it says.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the medium fails.
+    pub fn holes(&self) -> Result<Vec<Range<u64>>> {
+        match (self.file(), self.shared.options.kind) {
+            (Some(file), MediumKind::File | MediumKind::Pmem { .. }) => file.holes(),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns whether what is stored stays in memory of this process.
+    pub fn is_private(&self) -> bool {
+        self.shared.access() == Access::Read
+    }
+
     /// Takes the page faults of allocated bytes that will be stored to soon, all at once: growing
     /// leaves them to the first store. Does nothing on a file, whose pages would become dirty.
     ///

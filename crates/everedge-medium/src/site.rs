@@ -75,6 +75,8 @@ sites! {
     Move,
     /// Arrays and their table that opening found.
     ArraysFound,
+    /// A free range of a file that is given back to the medium.
+    GivenBack,
     /// The names of external ids.
     Names,
     /// Names that opening found.

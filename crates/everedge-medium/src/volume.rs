@@ -279,6 +279,11 @@ impl Volume {
         Ok(())
     }
 
+    /// Lets [`open_region`](Self::open_region) return files again, and no copies.
+    pub fn forget_copies(&self) {
+        lock(&self.shared.copies).clear();
+    }
+
     /// Returns what readers have pinned, if they are let in beside this writer.
     pub fn pins(&self) -> Option<&Pins> {
         self.shared.pins.get()
@@ -298,7 +303,6 @@ impl Volume {
         len: u64,
         ranges: impl IntoIterator<Item = Range<u64>>,
     ) -> Result<Region> {
-        lock(&self.shared.copies).remove(name);
         let file = self.open_region(name)?;
         let path = file.path().to_path_buf();
         let copy = Arc::new(Backing::anonymous(path, self.shared.next_number(), len)?);

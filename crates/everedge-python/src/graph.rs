@@ -127,10 +127,26 @@ impl Graph {
         everedge::Graph::is_there(&path).map_err(exception)
     }
 
-    /// Opens a graph for reading, beside other readers.
+    /// Opens a graph for reading, beside other readers and a writer.
     #[staticmethod]
     fn open_read_only(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| everedge::Graph::open_read_only(&path)).map(Self::from).map_err(exception)
+    }
+
+    /// Returns what is at a path: `graph`, `timeline` or `chunks`.
+    #[staticmethod]
+    fn kind_of(path: PathBuf) -> PyResult<&'static str> {
+        if everedge::Chunks::is_at(&path).map_err(exception)? {
+            return Ok("chunks");
+        }
+        let is_timeline = everedge::Timeline::is_at(&path).map_err(exception)?;
+        Ok(if is_timeline { "timeline" } else { "graph" })
+    }
+
+    /// Returns how many updates the graph has taken.
+    fn sequence(&self, py: Python<'_>) -> PyResult<u64> {
+        let graph = self.handle.get()?;
+        py.detach(|| graph.sequence()).map_err(exception)
     }
 
     /// Takes files in; calls `progress(path, bytes_read, bytes_total, edges)` after each batch, with the

@@ -77,7 +77,7 @@ def test_arguments_are_the_options_that_the_table_declares() -> None:
     hints = get_type_hints(everedge.Graph.__init__)
     options = {name: words for name, words, _ in _native.graph_options()}
     for name in signature.parameters:
-        if name in ("path", "emulate_pmem", "ids", "read_only", "meter"):
+        if name in ("path", "emulate_pmem", "ids", "mode", "meter"):
             continue
         words = options[name.replace("_", "-")]
         assert not words or set(get_args(get_args(hints[name])[0])) == set(words) - {
@@ -91,7 +91,7 @@ def test_what_is_not_a_graph_is_refused(tmp_path: Path) -> None:
         with pytest.raises(everedge.NotAGraphError):
             everedge.Graph(path)
     with pytest.raises(everedge.NotAGraphError):
-        everedge.Graph(tmp_path / "nothing", read_only=True)
+        everedge.Graph(tmp_path / "nothing", mode="r")
 
 
 def test_what_an_interrupted_creation_left_is_cleared(path: Path) -> None:
@@ -109,7 +109,7 @@ def test_one_writer_or_many_readers(path: Path) -> None:
         graph.add_edges([0], [1])
         with pytest.raises(everedge.InUseError, match="in use by this process"):
             everedge.Graph(path)
-    first, second = everedge.Graph(path, read_only=True), everedge.Graph(path, read_only=True)
+    first, second = everedge.Graph(path, mode="r"), everedge.Graph(path, mode="r")
     assert first.snapshot().num_edges == second.snapshot().num_edges == 1
     with pytest.raises(everedge.ReadOnlyError):
         first.add_edges([0], [1])

@@ -696,16 +696,16 @@ def test_changes_are_no_graph_of_their_own(path: Path) -> None:
     with sealed(filled(), path) as chunks:
         chunks.add_edges([1], [2])
         edges = chunks.num_edges
-    for read_only in (False, True):
+    for mode in ("w", "r"):
         with pytest.raises(everedge.InvalidInputError, match=r"`everedge.Chunks` opens it"):
-            everedge.Graph(path / "changes", read_only=read_only)
+            everedge.Graph(path / "changes", mode=mode)
     with everedge.Chunks(path) as chunks:
         assert chunks.num_edges == edges
     (path / "changes").rename(path.parent / "moved")
-    for read_only in (False, True):
+    for mode in ("w", "r"):
         message = r"holds the changes of a sealed graph whose .*`everedge.Chunks` opens it"
         with pytest.raises(everedge.InvalidInputError, match=message):
-            everedge.Graph(path.parent / "moved", read_only=read_only)
+            everedge.Graph(path.parent / "moved", mode=mode)
     with pytest.raises(everedge.InvalidInputError, match="holds the changes of a sealed graph"):
         everedge.Chunks(path.parent / "moved")
 
@@ -747,9 +747,9 @@ def test_a_seed_draws_the_sources_of_the_graph_that_was_sealed(path: Path) -> No
 
 def test_what_opens_other_graphs_says_what_it_is(path: Path, tmp_path: Path) -> None:
     sealed(filled(), path)
-    for read_only in (False, True):
+    for mode in ("w", "r"):
         with pytest.raises(everedge.InvalidInputError, match=r"`everedge.Chunks` opens it"):
-            everedge.Graph(path, read_only=read_only)
+            everedge.Graph(path, mode=mode)
     with pytest.raises(everedge.InvalidInputError, match=r"open it with `everedge.Chunks`"):
         everedge.Timeline(path)
     with everedge.Graph(tmp_path / "live") as graph:

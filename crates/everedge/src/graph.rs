@@ -402,6 +402,15 @@ impl Graph {
         self.live.sync()
     }
 
+    /// Returns how many updates the graph has taken since it was created, those of this call's moment: two handles that
+    /// return the same number show the same graph.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`].
+    pub fn sequence(&self) -> Result<u64> {
+        Ok(self.totals()?.sequence)
+    }
+
     /// Returns what is known of the graph as a whole, without reading lists.
     pub(crate) fn totals(&self) -> Result<Totals> {
         self.live.totals()

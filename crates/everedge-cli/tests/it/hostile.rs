@@ -146,7 +146,8 @@ fn a_second_process_is_told_who_holds_the_graph() {
     let pid = format!("process {}", std::process::id());
     let words = ["graph is in use", pid.as_str()];
     assert_one_line(everedge().arg("ingest").arg(home.graph()).arg(file), &words);
-    assert_one_line(everedge().arg("stats").arg(home.graph()), &words);
+    // Who reads need not know.
+    stats(&home.graph());
     drop(holder);
     stats(&home.graph());
 }

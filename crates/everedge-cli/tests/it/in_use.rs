@@ -17,13 +17,36 @@ fn another_lock_lets_nobody_in() {
     File::create(&lock).unwrap();
     let advice = format!("`fuser -v {}`", home.graph().display());
     assert_refused(&home.ingest(&file, &[]), &["in use by another process", &advice]);
-    let reader = everedge().arg("stats").arg(home.graph()).output().unwrap();
-    assert_refused(&reader, &["in use by another process"]);
+    assert_eq!(edges_of(&home.graph()), ["1 2", "2 3"]);
     writer.write("3 4\n");
     assert_eq!(writer.acknowledged(), 3);
     writer.end();
     assert!(home.ingest(&file, &[]).status.success());
     assert_eq!(edges_of(&home.graph()), ["1 2", "2 3", "3 4", "7 8"]);
+}
+
+/// Every command that reads goes on beside a writer, and shows what was acknowledged before it began.
+#[test]
+fn who_reads_beside_a_writer_sees_what_was_acknowledged() {
+    let home = Home::new();
+    let mut writer = Stream::start(&home.graph(), &["--flush-every", "0.1"]);
+    for count in 1..=3 {
+        writer.write(&format!("{count} {}\n", count + 1));
+        assert_eq!(writer.acknowledged(), count);
+        let edges: Vec<String> = (1..=count).map(|v| format!("{v} {}", v + 1)).collect();
+        assert_eq!(edges_of(&home.graph()), edges);
+        for (command, arguments) in [
+            ("stats", &[][..]),
+            ("verify", &[]),
+            ("neighbors", &["1"]),
+            ("degree", &["1"]),
+            ("path", &["1", "2"]),
+        ] {
+            let asked = everedge().arg(command).arg(home.graph()).args(arguments).output().unwrap();
+            assert!(asked.status.success(), "{command}: {asked:?}");
+        }
+    }
+    writer.end();
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod naive;
 mod order;
 mod plants;
 mod pma_crash;
+mod readers;
 mod real_disk;
 mod rounds;
 mod sealed;

@@ -41,12 +41,13 @@ pub(super) fn copy(
     overwritten: &[&str],
 ) -> Result<()> {
     loop {
+        volume.forget_copies();
         pin.pin_log();
-        // It may have grown since it was mapped.
-        let region = volume.open_region(LOG)?;
         let changes = changes_at_rest(volume, pin);
-        let anchor = newest(&region, salt)?;
+        let anchor = newest(&volume.open_region(LOG)?, salt)?;
         pin.pin(anchor.counter, anchor.tail);
+        // The file that was mapped before may have been shorter than the anchor says.
+        let region = volume.open_region(LOG)?;
         for name in overwritten {
             let len = volume.open_region(name)?.len();
             volume.copy_in_memory(name, len, [0..len])?;

@@ -50,6 +50,7 @@ from everedge._kernels import (
     wcc,
 )
 from everedge._native import VERSION as _VERSION
+from everedge._open import open as open
 from everedge._parts import (
     articulation_points,
     bipartition,

@@ -71,7 +71,8 @@ class Graph(Closing):
     - `durability`: when updates are safe: `edge`, `batch` (default) or `none` (after `sync` or
       `close`).
     - `log_size`: bytes that the edge log may take, with K, M, G or T; 1G if not given.
-    - `read_only`: opens beside other readers; nothing is written.
+    - `mode`: `"w"` (default) writes, alone; `"r"` reads what is there as it is now, beside other readers and
+      beside a process that writes; `refresh` moves on. Nothing is written then.
     - `meter`: counts what the medium reads and writes; slower.
 
     Any number of threads may write and take snapshots; calls release the GIL. Close it at the end:
@@ -106,10 +107,15 @@ class Graph(Closing):
         ids: IdChoice = "auto",
         durability: Literal["edge", "batch", "none"] | None = None,
         log_size: int | str | None = None,
-        read_only: bool = False,
+        mode: Literal["r", "w"] = "w",
         meter: bool = False,
     ) -> None:
+        if mode not in ("r", "w"):
+            raise InvalidInputError(f'mode {mode!r}: "r" to read or "w" to write')
         self._path = os.fspath(path)
+        self._mode = mode
+        # `refresh` finds it wherever the process has gone since.
+        self._directory = os.path.join(os.getcwd(), self._path)
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._is_closed = False
@@ -142,7 +148,7 @@ class Graph(Closing):
         of_medium = ("medium", "eadr", "log-size")
         others = [(name, word) for name, word in words if name not in of_medium]
         self._in_memory = _native.Chosen([*others, ("medium", "dram")], ids)
-        if read_only:
+        if mode == "r":
             self._native = _native.Graph.open_read_only(self._path)
         elif medium != "dram" and _native.Graph.is_there(self._path):
             self._native = _native.Graph.open(self._path, meter)
@@ -567,6 +573,41 @@ class Graph(Closing):
         """Return what opening the graph found."""
         with self._using() as native:
             return Recovery(*native.recovery())
+
+    @property
+    def mode(self) -> Literal["r", "w"]:
+        """What it is open for: `"r"` to read or `"w"` to write."""
+        return self._mode
+
+    def refresh(self) -> bool:
+        """Show what the graph is now; return whether that is something else than before.
+
+        For a graph of mode `"r"`: all batches that the writer has had acknowledged before this call are there after it. Snapshots
+        that were taken before stay as they are. A graph of mode `"w"` is always what it is now.
+
+        Cost: as opening it. Raises as opening it does; the graph is then as before.
+
+        >>> import everedge, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "graph")
+        >>> writer = everedge.Graph(path)
+        >>> writer.add_edges("app", "lib")
+        >>> reader = everedge.Graph(path, mode="r")
+        >>> writer.add_edges("lib", "libc")
+        >>> reader.stats().edges, reader.refresh(), reader.stats().edges
+        (1, True, 2)
+        """
+        with self._using() as native:
+            if self._mode == "w":
+                return False
+            before = native.sequence()
+        newest = _native.Graph.open_read_only(self._directory)
+        with self._lock:
+            if self._is_closed:
+                newest.close()
+                raise ClosedError("the graph is closed")
+            # Calls that are running keep what they work on.
+            self._native = newest
+        return newest.sequence() != before
 
     def close(self) -> None:
         """Close the graph; a second time does nothing. Snapshots stay usable.

@@ -78,8 +78,8 @@ class Timeline(Closing):
     """The versions that a directory holds: those of a live graph, or of a file of timed changes.
 
     `Graph.timeline` returns those of an open graph. A directory that `Timeline.ingest` or `everedge ingest
-    --commit-every` made is opened by its path, for reading beside other readers, or with
-    `read_only=False` for `keep`.
+    --commit-every` made is opened by its path, for reading beside other readers and
+    beside a process that adds versions, or with `mode="w"` for `keep`.
 
     Raises `InvalidInputError` if the graph there was never committed.
 
@@ -98,8 +98,10 @@ class Timeline(Closing):
     2
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = True) -> None:
-        self._native = _native.Timeline.open(os.fspath(path), read_only)
+    def __init__(self, path: str | os.PathLike[str], *, mode: Literal["r", "w"] = "r") -> None:
+        if mode not in ("r", "w"):
+            raise InvalidInputError(f'mode {mode!r}: "r" to read or "w" to write')
+        self._native = _native.Timeline.open(os.fspath(path), mode == "r")
 
     @staticmethod
     def ingest(

@@ -271,8 +271,7 @@ fn read_beside_a_writer_that_is_killed(number: usize) {
     Progress::open(home.path()).note(0, false, 0);
 
     let role = format!("read:{}", openings() / READERS);
-    let mut readers: Vec<Child> =
-        (0..READERS).map(|_| spawn(home.path(), &role, number)).collect();
+    let mut readers: Vec<Child> = (0..READERS).map(|_| spawn(home.path(), &role, number)).collect();
     let (mut kills, mut state) = (0, scramble(number as u64 + 1));
     while readers.iter_mut().any(|reader| reader.try_wait().expect("a child").is_none()) {
         let mut writer = spawn(home.path(), "write", number);
