@@ -10,7 +10,7 @@ The blocks of a page run in their order, in one folder that is empty at the begi
 
 No other block is there, but one: Python code for a peer that is not installed, after the comment `<!-- not run: PEER -->`.
 
-Times, sizes, rates and numbers of threads are left out of the comparison, and numbers count to six decimals.
+Times, sizes, rates, checksums and numbers of threads are left out of the comparison, and numbers count to six decimals.
 With EVEREDGE_GUIDE=write a page takes in what its commands and programs print, for its writer to look at.
 """
 
@@ -84,8 +84,9 @@ def masked(text: str) -> str:
     text = re.sub(r"\d[\d,.]* (bytes|B|KiB|MiB|GiB)\b", "SIZE", text)
     text = re.sub(r"\d[\d,]* a second", "RATE", text)
     text = re.sub(r"on \d+ threads?", "on THREADS", text)
+    text = re.sub(r"\b[0-9a-f]{8}\b", "CHECKSUM", text)
     text = re.sub(r"\d+\.\d{7,}", lambda number: f"{float(number[0]):.6f}", text)
-    return text.rstrip()
+    return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
 
 
 class Run:
@@ -107,7 +108,7 @@ class Run:
                     self.shell(at, block)
                 case "python" if not is_for_peer(block):
                     shown = after if after and after.kind == "text" else None
-                    self.python(block, shown, at + 1)
+                    self.python(at, block, shown)
                 case "csv":
                     name = re.search(r"`([\w.-]+)`:$", block.before)
                     assert name, f"{self.page.name}:{block.first}: which file is this?"
@@ -133,23 +134,27 @@ class Run:
                 text=True,
                 check=False,
             )
-            self.compare(number, shown, done.stdout)
-            self.printed[at] += [*command, *done.stdout.splitlines()]
+            self.printed[at] += [*command, *self.compare(number, shown, done.stdout)]
 
-    def python(self, block: Block, shown: Block | None, at: int) -> None:
+    def python(self, at: int, block: Block, shown: Block | None) -> None:
         # Lines of a traceback are those of the page.
         code = "\n" * (block.first - 1) + "\n".join(block.lines)
         printed = io.StringIO()
-        with contextlib.redirect_stdout(printed), contextlib.chdir(self.folder):
+        with contextlib.redirect_stdout(printed):
             exec(compile(code, self.page.name, "exec"), self.names)  # noqa: S102
-        self.compare(block.first, shown.lines if shown else [], printed.getvalue())
+        lines = self.compare(block.first, shown.lines if shown else [], printed.getvalue())
         if shown:
-            self.printed[at] = printed.getvalue().splitlines()
+            self.printed[at + 1] = lines
+        elif lines:
+            self.printed[at] = [*block.lines, "```", "", "```text", *lines]
 
-    def compare(self, number: int, shown: list[str], printed: str) -> None:
-        if masked("\n".join(shown)) != masked(printed):
-            said = "\n".join(shown)
-            self.wrong.append(f"{self.page.name}:{number} prints\n{printed}\nand not\n{said}\n")
+    def compare(self, number: int, shown: list[str], printed: str) -> list[str]:
+        """Return what the page is to show: what it shows, if that is true."""
+        said = "\n".join(shown)
+        if masked(said) == masked(printed):
+            return shown
+        self.wrong.append(f"{self.page.name}:{number} prints\n{printed}\nand not\n{said}\n")
+        return [line.rstrip() for line in printed.rstrip().splitlines()]
 
     def write(self) -> None:
         """Put what was printed into the page."""
@@ -190,11 +195,14 @@ def test_the_guide_has_pages() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
+def test_a_page_does_what_it_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = page.read_text()
     for name in OPTIONAL:
         if re.search(rf"^import .*\b{name}\b", text, re.MULTILINE) and not importlib.util.find_spec(name):
             pytest.skip(f"{name} is not installed for this version of Python")
+    monkeypatch.chdir(tmp_path)
     run = Run(page, tmp_path)
     run.all()
     if os.environ.get("EVEREDGE_GUIDE") == "write":
