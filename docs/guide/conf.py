@@ -18,6 +18,6 @@ html_static_path = ["static"]
 html_css_files = ["guide.css"]
 
 
-def setup(app):  # noqa: ANN001, ANN201
+def setup(app):
     # Files of the examples.
     app.add_lexer("csv", TextLexer)

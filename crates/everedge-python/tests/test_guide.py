@@ -141,7 +141,7 @@ class Run:
         code = "\n" * (block.first - 1) + "\n".join(block.lines)
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, self.page.name, "exec"), self.names)  # noqa: S102
+            exec(compile(code, self.page.name, "exec"), self.names)
         lines = self.compare(block.first, shown.lines if shown else [], printed.getvalue())
         if shown:
             self.printed[at + 1] = lines
