@@ -17,6 +17,7 @@ With EVEREDGE_GUIDE=write a page takes in what its commands and programs print, 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import io
 import os
@@ -29,11 +30,15 @@ from typing import Any
 
 import pytest
 
+import everedge
+
 ROOT = Path(__file__).parents[3]
 GUIDE = ROOT / "docs" / "guide"
 PAGES = sorted(GUIDE.glob("*.md"))
 PEERS = {"Kùzu": ("kuzu", "ladybug"), "Raphtory": ("raphtory",)}
 """Peers that the tests do not install, and the modules that a block for them imports."""
+THEIRS = {("Graph", "Read_Ncol"), ("Graph", "Read_Edgelist"), ("Graph", "load_from_file")}
+"""Calls of a peer whose names read as ours."""
 OPTIONAL = ("duckdb", "igraph", "matplotlib", "networkx", "pandas", "polars", "scipy")
 """Modules that the tests install for some versions of Python only."""
 
@@ -188,6 +193,36 @@ def folder_of_command() -> Path:
     there = [path for path in built if path.exists()]
     assert there, "there is no target/debug/everedge and no target/release/everedge: `make extension` builds it"
     return max(there, key=lambda path: path.stat().st_mtime).parent
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_a_page_names_is_there(page: Path) -> None:
+    """In prose and tables `s` is a snapshot; options are those of some command."""
+    prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    known = {
+        "s": everedge.Snapshot,
+        "snapshot": everedge.Snapshot,
+        "graph": everedge.Graph,
+        "Graph": everedge.Graph,
+        "timeline": everedge.Timeline,
+        "Timeline": everedge.Timeline,
+        "everedge": everedge,
+    }
+    for code in re.findall(r"`([^`\n]+)`", prose):
+        for owner, name in re.findall(r"(?<![\w.])(\w+)\.(\w+)", code):
+            is_there = hasattr(known[owner], name) if owner in known else True
+            assert is_there or (owner, name) in THEIRS, f"{page.name}: `{code}`: there is no {owner}.{name}"
+        for option in re.findall(r"(?<!\w)--[a-z][a-z-]+", code):
+            assert option in options(), f"{page.name}: `{code}`: no command has {option}"
+
+
+@functools.cache
+def options() -> set[str]:
+    """Return the options of the commands that the guide names."""
+    command = str(folder_of_command() / "everedge")
+    commands = ("ingest", "run", "neighbors", "path", "commit", "versions", "window", "seal", "export")
+    texts = [subprocess.check_output([command, name, "--help"], text=True) for name in commands]
+    return set(re.findall(r"--[a-z][a-z-]+", "\n".join(texts)))
 
 
 def test_the_guide_has_pages() -> None:
