@@ -10,7 +10,8 @@ The blocks of a page run in their order, in one folder that is empty at the begi
 
 No other block is there, but one: Python code for a peer that is not installed, after the comment `<!-- not run: PEER -->`.
 
-Times, sizes, rates, checksums and numbers of threads are left out of the comparison, and numbers count to six decimals.
+Times, sizes, rates, checksums and numbers of threads and checks are left out of the comparison, and numbers count to
+six decimals.
 With EVEREDGE_GUIDE=write a page takes in what its commands and programs print, for its writer to look at.
 """
 
@@ -88,6 +89,7 @@ def masked(text: str) -> str:
     text = re.sub(r"\d[\d,.]* (ns|µs|ms|s|min)\b", "TIME", text)
     text = re.sub(r"\d[\d,.]* (bytes|B|KiB|MiB|GiB)\b", "SIZE", text)
     text = re.sub(r"\d[\d,]* a second", "RATE", text)
+    text = re.sub(r"\d[\d,]* checks", "CHECKS", text)
     text = re.sub(r"on \d+ threads?", "on THREADS", text)
     text = re.sub(r"\b[0-9a-f]{8}\b", "CHECKSUM", text)
     text = re.sub(r"\d+\.\d{7,}", lambda number: f"{float(number[0]):.6f}", text)
