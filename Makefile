@@ -10,7 +10,7 @@ EVEREDGE := target/release/everedge
 PACKAGE := crates/everedge-python
 EXTENSION := $(PACKAGE)/python/everedge/_native.abi3.so
 
-.PHONY: demo test test-rust test-python extension lint ratios valgrind bench verify soak clean
+.PHONY: demo test test-rust test-python extension lint ratios valgrind guide bench verify soak clean
 
 # Builds, then shows the main job on real data and writes a report page.
 demo: $(EVEREDGE)
@@ -22,7 +22,7 @@ $(EVEREDGE): FORCE
 FORCE:
 
 # Everything that a change must pass.
-test: lint test-rust test-python ratios
+test: lint test-rust test-python ratios guide
 
 lint:
 	$(CARGO) fmt --all --check
@@ -43,6 +43,17 @@ test-python: extension $(VENV)/installed
 
 $(VENV)/installed: crates/everedge-python/requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --requirement $<
+	touch $@
+
+# The guide as a site, target/guide/index.html; a link that leads nowhere is an error. Its examples are tests
+# of the package (`tests/test_guide.py`).
+guide: $(VENV)/guide-installed
+	$(VENV)/bin/python -m sphinx --fail-on-warning --quiet -d target/guide-doctrees docs/guide target/guide
+	@echo "the guide: target/guide/index.html"
+
+$(VENV)/guide-installed: docs/guide/requirements.txt
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --requirement $<
 	touch $@
 

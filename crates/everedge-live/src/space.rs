@@ -607,13 +607,14 @@ impl Space {
     /// As [`Self::shrink`].
     pub fn shrink_leaving(&self, rest: Room) -> Result<()> {
         let mut state = self.lock();
+        let state = &mut *state;
         // What was given back at the end is cut off.
         let first_next = state.next;
         while let Some(start) = state.given_back.take_last(state.next) {
             state.next = start;
             state.next = state.free.take_last(start).unwrap_or(start);
         }
-        let kept_bytes = self.total_for(&state, 0, rest).max(1) * UNIT_BYTES;
+        let kept_bytes = self.total_for(state, 0, rest).max(1) * UNIT_BYTES;
         let kept_bytes = kept_bytes.next_multiple_of(PAGE_BYTES).min(self.region.len());
         let is_hole = first_next > state.next;
         if kept_bytes < self.region.len() {
@@ -625,7 +626,7 @@ impl Space {
             state.next = unused.end;
             state.given_back.insert(unused);
         }
-        self.give_ranges_back(&mut state, rest)
+        self.give_ranges_back(state, rest)
     }
 
     /// Gives the medium back the long free ranges inside of the file, so far that `rest` stays free.
