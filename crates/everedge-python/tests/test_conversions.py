@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +123,25 @@ def test_igraph_comes_back_as_it_was() -> None:
     )
     del known.vs["name"]
     assert everedge.Graph.from_igraph(known).snapshot().vertices.tolist() == [0, 1, 2, 3]
+
+
+def test_a_column_that_may_hold_weights_is_not_lost_in_silence() -> None:
+    frame = pandas.DataFrame({"x": [1], "y": [2], "w": [3.5]})
+    with pytest.warns(UserWarning, match="column 'w' may hold weights"):
+        everedge.Graph.from_pandas(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert everedge.Graph.from_pandas(frame, weight="w").snapshot().weight(1, 2) == 3.5
+        everedge.Graph.from_pandas(frame, weighted=False)
+        everedge.Graph.from_pandas(frame[["x", "y"]])
+
+
+def test_values_are_streams_of_arrow() -> None:
+    polars = pytest.importorskip("polars")
+    duckdb = pytest.importorskip("duckdb")
+    with everedge.Graph("g", medium="dram") as graph:
+        graph.add_edges(["app", "lib"], ["lib", "libc"])
+        depth = graph.snapshot().bfs("app")
+    assert polars.DataFrame(depth).rows() == [("app", 0), ("lib", 1), ("libc", 2)]
+    assert duckdb.sql("select max(value) from depth").fetchone() == (2,)
+    assert (depth.get("lib"), depth.get("none"), depth.get("none", -7)) == (1, None, -7)

@@ -578,3 +578,32 @@ def test_progress_is_silent_after_an_exception(path: Path, pipe: Path) -> None:
         finally:
             interrupt.end()
         assert interrupt.has_run and late == []
+
+
+def test_a_reader_beside_a_writer_moves_on_when_it_is_asked_to(path: Path) -> None:
+    writer = everedge.Graph(path)
+    writer.add_edges(["a"], ["b"])
+    with everedge.Graph(path, mode="r") as reader:
+        before = reader.snapshot()
+        writer.add_edges(["b"], ["c"])
+        writer.compact()
+        assert (reader.mode, writer.mode, reader.stats().edges) == ("r", "w", 1)
+        assert reader.refresh() and not reader.refresh() and not writer.refresh()
+        assert reader.snapshot().neighbors("b").tolist() == ["c"]
+        assert "c" not in before and before.num_edges == 1
+        with pytest.raises(everedge.ReadOnlyError):
+            reader.add_edges(["a"], ["c"])
+        writer.commit("first")
+        with everedge.Timeline(path) as timeline:
+            assert [version.name for version in timeline.versions] == ["first"]
+        writer.close()
+        assert not reader.refresh()
+        with everedge.open(path, "w") as again:
+            again.add_edges(["c"], ["d"])
+            assert reader.refresh() and reader.stats().edges == 3
+    with pytest.raises(everedge.ClosedError):
+        reader.refresh()
+    with pytest.raises(everedge.InvalidInputError, match="mode 'x'"):
+        everedge.Graph(path, mode="x")  # type: ignore[arg-type]
+    with pytest.raises(everedge.InvalidInputError, match="only a sealed graph"):
+        everedge.open(path, memory="1G")

@@ -15,6 +15,7 @@ mod followed;
 mod forked;
 mod full;
 mod full_goes_on;
+mod given_back;
 mod going_on;
 mod hostile;
 mod limits;

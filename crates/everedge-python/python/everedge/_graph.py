@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date
@@ -176,7 +177,8 @@ class Graph(Closing):
         `path`, or in memory; `options` are those of `Graph`. Also called `from_pandas`, `from_polars`, `from_arrow` and
         `from_duckdb`; needs pyarrow.
 
-        Raises as `ingest`, `FileExistsError` if there is a graph at `path` already.
+        Warns of a column that may hold weights and was not taken. Raises as `ingest`, `FileExistsError` if there is a graph at
+        `path` already.
 
         >>> import everedge, pyarrow
         >>> table = pyarrow.table({"payer": ["ann", "bob"], "payee": ["bob", "eve"], "amount": [5, 7]})
@@ -186,10 +188,14 @@ class Graph(Closing):
         """
         graph = cls._new(path, options)
         try:
-            graph.ingest(table, src=src, dst=dst, weight=weight, progress=False)
+            report = graph.ingest(table, src=src, dst=dst, weight=weight, progress=False)
         except BaseException:
             graph.close()
             raise
+        left_out = report.weights_left_out
+        if left_out is not None and weight is None and options.get("weighted") is None:
+            say = f"the column {left_out!r} may hold weights and was left out: name it (weight=), or say weighted=False"
+            warnings.warn(say, stacklevel=2)
         return graph
 
     from_pandas = from_polars = from_arrow = from_duckdb = from_table

@@ -51,6 +51,12 @@ class IngestReport:
     guessed: dict[str, Any] | None = None
     """What was not told, such as format, columns and direction, and how it was decided."""
 
+    @property
+    def weights_left_out(self) -> int | str | None:
+        """The column of the first file that may hold weights and was left out, because nobody named it."""
+        left_out: int | str | None = (self.guessed or {}).get("weights_left_out")
+        return left_out
+
 
 @dataclass(frozen=True)
 class UpdateReport:

@@ -185,6 +185,17 @@ class Values(Generic[Scalar]):
 
         return pyarrow.table({"id": pyarrow.array(self.ids), "value": pyarrow.array(self.values)})
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the ids and values to whatever takes Arrow streams, as `to_arrow` returns them: polars, DuckDB, pandas.
+
+        >>> import everedge, polars
+        >>> with everedge.Graph("example", medium="dram") as graph:
+        ...     graph.add_edges(["app", "lib"], ["lib", "libc"])
+        ...     polars.DataFrame(graph.snapshot().bfs("app")).rows()
+        [('app', 0), ('lib', 1), ('libc', 2)]
+        """
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def to_pandas(self) -> pandas.Series[Any]:
         """Return a pandas series of the values, indexed by id; needs pandas."""
         import pandas
@@ -225,6 +236,10 @@ class Values(Generic[Scalar]):
         if row is None:
             raise KeyError(name)
         return self.values[row]
+
+    def get(self, name: Id, default: Any = None) -> Any:
+        """Return the value of a vertex, or `default` if there is no such vertex."""
+        return self[name] if name in self else default
 
     def __contains__(self, name: Id) -> bool:
         return is_id(name) and self._vertices.row(name) is not None
