@@ -49,7 +49,9 @@ fn a_long_free_range_takes_nothing_until_it_is_used_again() {
             assert!(space.room().units >= LONG / 4, "{medium}");
             space.give_back([units]);
             space.shrink_leaving(Room::default()).expect("a medium that works");
-            assert!(taken_bytes(&path.join("blocks")) <= after, "{medium}: given back once more");
+            let bytes = taken_bytes(&path.join("blocks"));
+            // The file system may need a block to say where the rest of the file lies.
+            assert!(bytes <= after + 4096, "{medium}: {after}, then {bytes}");
         }
         let kept = |units: &std::ops::Range<u64>| {
             region.words(units.start * UNIT_BYTES, 1)[0].load(std::sync::atomic::Ordering::Relaxed)

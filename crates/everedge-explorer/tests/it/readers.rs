@@ -12,7 +12,7 @@ use crate::live::LiveGraph;
 use crate::model::{Model, Picture, Random, batch_of};
 
 /// Histories of each kind of graph, each with so many steps.
-const HISTORIES: u64 = 12;
+const HISTORIES: u64 = 5;
 const STEPS: u64 = 60;
 /// How many steps a reader stays, and of how many it looks at each.
 const STAY: u64 = 14;

@@ -56,7 +56,9 @@ pub(super) fn copy(
             continue;
         }
         let log = EdgeLog::with_anchor(region, weighted, salt, anchor);
-        log.copy_from_its_end(volume)?;
+        if !log.copy_from_its_end(volume)? {
+            continue;
+        }
         let after = newest(&log.region, salt)?;
         let is_same = (after.base, after.generation) == (anchor.base, anchor.generation);
         if pin.release_log() && is_same {
@@ -88,13 +90,22 @@ fn newest(region: &Region, salt: u32) -> Result<Anchor> {
 }
 
 impl EdgeLog {
-    /// Copies the log from the tail to the last record that may have been acknowledged (B1).
-    fn copy_from_its_end(&self, volume: &Volume) -> Result<()> {
+    /// Copies the log from the tail to the last record that may have been acknowledged (B1). Returns false if some
+    /// lie in what the file has grown by since it was mapped.
+    fn copy_from_its_end(&self, volume: &Volume) -> Result<bool> {
         let anchor = self.anchor();
         let file_len = self.region.len() / 8 * 8;
-        let clipped = |range: Range<u64>| range.start.min(file_len)..range.end.min(file_len);
-        let ranges = ring_ranges(&anchor, anchor.tail, self.end_to_copy(&anchor));
-        let mut ranges: Vec<Range<u64>> = ranges.map(clipped).collect();
+        let end = match self.end_to_copy(&anchor) {
+            Some(end) => end,
+            None if volume.open_region(LOG)?.len() > self.region.len() => return Ok(false),
+            None => anchor.tail + anchor.capacity,
+        };
+        let mut ranges: Vec<Range<u64>> = ring_ranges(&anchor, anchor.tail, end).collect();
+        // Where the file ends before the ring does, nothing comes after that.
+        ranges.truncate(if ranges[..].first().is_some_and(|r| r.end > file_len) { 1 } else { 2 });
+        for range in &mut ranges {
+            *range = range.start.min(file_len)..range.end.min(file_len);
+        }
         ranges.reverse();
         let len = ranges.iter().map(|range| range.end).max().unwrap_or(0).max(RING_OFFSET);
         let copy = volume.copy_in_memory(LOG, len, ranges)?;
@@ -103,12 +114,12 @@ impl EdgeLog {
         let allocated = if is_cut { anchor.allocated } else { len - RING_OFFSET };
         let anchor = Anchor { allocated, ..anchor };
         copy.store_words(anchor.range().start, &anchor.encode(self.salt));
-        Ok(())
+        Ok(true)
     }
 
-    /// Returns where the records end that may have been acknowledged. A record that is being stored is none of
-    /// them, nor is one after it; where one that was acknowledged cannot be read, that is the end of the ring.
-    fn end_to_copy(&self, anchor: &Anchor) -> u64 {
+    /// Returns where the records end that may have been acknowledged, if all of them can be read. A record that is being stored is
+    /// none of them, nor is one after it.
+    fn end_to_copy(&self, anchor: &Anchor) -> Option<u64> {
         let end = anchor.tail + anchor.capacity;
         let mut next = Boundary {
             position: anchor.tail,
@@ -123,10 +134,8 @@ impl EdgeLog {
             Ok(proof) => proof.of(next.sequence).is_some(),
             Err(_) => true,
         };
-        match is_lost && self.next_whole(anchor, next, end).is_none() {
-            true => end,
-            false => next.position,
-        }
+        let is_lost = is_lost && self.next_whole(anchor, next, end).is_none();
+        (!is_lost).then_some(next.position)
     }
 
     /// Returns from where on nothing of the ring is overwritten.
