@@ -583,17 +583,12 @@ impl<L: Layout> Core<L> {
         }
         self.refuse_if_failed()?;
         self.volume.check_is_there()?;
-        let mut archive = self.up_to_date()?;
-        match self.save_all(&mut archive) {
+        let saved = self.save_all(&mut *self.up_to_date()?);
+        match saved {
             // The log still holds what has no place; the next opening replays it.
             Err(Error::NoSpace { .. }) => return self.log.make_all_durable(),
             outcome => outcome?,
         }
-        // What is left free is what the lists need that there are now.
-        self.undisturbed(&mut archive, |archive| {
-            self.layout.after_rounds(archive, Taken::default());
-        });
-        drop(archive);
         let _restarted = self.log.restart_ring(self.layout.options().log_bytes)?;
         self.layout.shrink()
     }
