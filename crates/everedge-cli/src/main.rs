@@ -61,17 +61,23 @@ enum Command {
     Export(cmd::export::Args),
     Generate(cmd::generate::Args),
     Bench(everedge_bench::Args),
+    Completions(cmd::shell::CompletionsArgs),
+    Manual(cmd::shell::ManualArgs),
 }
 
 fn main() -> ExitCode {
-    let command = help::grouped(Cli::command());
-    let parsed = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let parsed = program().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let outcome = match parsed {
         Ok(cli) => prepare_for_signals().and_then(|()| work(cli)),
         // Help is such an error, too: it goes to standard output.
         Err(usage) => Err(usage.into()),
     };
     outcome.unwrap_or_else(|error| explain(&error))
+}
+
+/// Returns the definition of all commands and options.
+fn program() -> clap::Command {
+    help::grouped(Cli::command())
 }
 
 /// Prepares for signals that by themselves end the process without a word. A write beyond the limit of the shell
@@ -103,6 +109,8 @@ fn work(cli: Cli) -> Result<ExitCode> {
         Command::Export(args) => cmd::export::run(&args, output),
         Command::Generate(args) => cmd::generate::run(&args, output),
         Command::Bench(args) => everedge_bench::run(&args, output),
+        Command::Completions(args) => cmd::shell::completions(&args, program(), output),
+        Command::Manual(args) => cmd::shell::manual(&args, program(), output),
     };
     everedge::par::with_threads(cli.threads, work).with_context(|| {
         format!(

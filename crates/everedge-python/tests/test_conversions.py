@@ -143,5 +143,5 @@ def test_values_are_streams_of_arrow() -> None:
         graph.add_edges(["app", "lib"], ["lib", "libc"])
         depth = graph.snapshot().bfs("app")
     assert polars.DataFrame(depth).rows() == [("app", 0), ("lib", 1), ("libc", 2)]
-    assert duckdb.sql("select max(value) from depth").fetchone() == (2,)
+    assert duckdb.sql("select max(value) from depth").fetchall() == [(2,)]
     assert (depth.get("lib"), depth.get("none"), depth.get("none", -7)) == (1, None, -7)

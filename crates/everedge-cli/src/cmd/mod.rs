@@ -11,6 +11,7 @@ pub(crate) mod neighbors;
 pub(crate) mod path;
 pub(crate) mod run;
 pub(crate) mod seal;
+pub(crate) mod shell;
 pub(crate) mod similar;
 pub(crate) mod stats;
 pub(crate) mod values;

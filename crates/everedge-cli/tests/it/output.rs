@@ -199,7 +199,7 @@ fn a_limit_on_the_size_of_files_is_an_error_and_leaves_no_half_file() {
 #[test]
 fn a_limit_on_open_files_is_named_in_the_error() {
     let home = Home::new("1 2\n");
-    let output = limited(&home, "-n 8", "stats graph");
+    let output = limited(&home, "-n 6", "stats graph");
     assert!(only_line(&output).contains("ulimit -n"));
 }
 
@@ -377,4 +377,38 @@ fn what_cannot_be_is_refused_in_short() {
     assert!(text_of(&output.stderr).contains("samples=0: it must be 1 or more"));
     let output = home.run(&["run", "pagerank", "graph", "--tolerance", "0"]);
     assert!(text_of(&output.stderr).contains("tolerance=0: it must be above 0"));
+}
+
+#[test]
+fn shells_and_man_know_every_command() {
+    let printed = |arguments: &[&str]| {
+        let output = everedge(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let help = printed(&["--help"]);
+    let listed = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let names: Vec<&str> = listed
+        .take_while(|line| line.starts_with("  "))
+        .filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .collect();
+    assert!(names.len() > 15, "{names:?}");
+    let manual = printed(&["manual"]);
+    assert!(manual.starts_with(".ie") || manual.contains(".TH everedge 1"), "{manual}");
+    for shell in ["bash", "zsh", "fish"] {
+        let completions = printed(&["completions", shell]);
+        for name in &names {
+            assert!(completions.contains(name), "{shell}: {name}");
+        }
+        assert!(completions.contains("emulate-pmem"), "{shell}");
+    }
+    for name in names {
+        assert!(manual.contains(&format!("EVEREDGE {}", name.to_uppercase())), "{name}");
+        assert!(printed(&["manual", name]).contains(".SH SYNOPSIS"), "{name}");
+    }
+    let refused = everedge(&["manual", "sing"]).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("there is no command `sing`; `everedge --help` lists them"), "{said}");
 }

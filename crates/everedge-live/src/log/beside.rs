@@ -50,7 +50,7 @@ pub(super) fn copy(
         let region = volume.open_region(LOG)?;
         for name in overwritten {
             let len = volume.open_region(name)?.len();
-            volume.copy_in_memory(name, len, [0..len])?;
+            volume.copy_in_memory(name, len, std::iter::once(0..len))?;
         }
         if newest(&region, salt)?.counter != anchor.counter || pin.changes() != changes {
             continue;

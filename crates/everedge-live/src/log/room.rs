@@ -169,9 +169,10 @@ impl EdgeLog {
         anchor.tail_generation = anchor.generation;
         anchor.capacity = capacity.next_multiple_of(64);
         let kept = kept_for_deletions(&anchor, false);
-        let lists = self.lists.get().map_or(&[][..], |lists| &lists.spaces[..]);
-        let of_lists = lists.iter().map(|space| space.region().len()).sum::<u64>() / LISTS_SHARE;
-        let for_insertions = kept.min(of_lists.next_multiple_of(RING_GROWTH_BYTES_MIN));
+        let for_insertions = self.lists.get().map_or(kept, |lists| {
+            let bytes: u64 = lists.spaces.iter().map(|space| space.region().len()).sum();
+            kept.min((bytes / LISTS_SHARE).next_multiple_of(RING_GROWTH_BYTES_MIN))
+        });
         anchor.allocated = (kept + for_insertions).min(self.allocated());
         self.write_anchor(&anchor)?;
         // Whoever copies the ring as it was finds that it has begun anew.
