@@ -1,0 +1,310 @@
+"""Shortest paths by weights that are not negative.
+
+Distances come from the kernel `sssp` where 32 bits keep the weights, and else from SciPy's search in 64 bits; both give the sums that
+NetworkX finds. A path goes back by edges along which the sum is the distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from everedge._networkx.lists import Numbers, Rows, fits
+from everedge._networkx.opened import Opened, opened
+
+Lengths = npt.NDArray[np.float64]
+
+
+class Roads:
+    """A graph with lengths of edges that are not negative."""
+
+    def __init__(self, G: Any, weight: Any) -> None:
+        self.graph: Opened = opened(G)
+        self.weight = weight
+        self.weights: Numbers | None = self.graph.weights(weight)
+        if self.weights is not None and len(self.weights) and self.weights.min() < 0:
+            raise NotImplementedError("only weights that are not negative")
+        self._fits = fits(self.weights)
+
+    def row_of(self, node: Any) -> int:
+        """Return the row of a node. Raises `NodeNotFound` for what is none."""
+        row = self.graph.find(node)
+        if row is None:
+            raise nx.NodeNotFound(f"Node {node} not found in graph")
+        return row
+
+    def rows_of(self, sources: Any) -> Rows:
+        """Return the rows of the nodes that paths begin at."""
+        if not sources:
+            raise ValueError("sources must not be empty")
+        return np.array([self.row_of(source) for source in sources])
+
+    def lengths(self, rows: Rows) -> Lengths:
+        """Return the length of the shortest path to each row from the nearest of some rows; `inf` if there is none."""
+        if len(rows) == 1 and self.weights is None:
+            depths = self.graph.ask().depths(int(rows[0])).astype(np.float64)
+            depths[depths < 0] = np.inf
+            return depths
+        if len(rows) == 1 and self._fits:
+            asked = self.graph.ask(self.weight, "min")
+            found: Lengths = asked.snapshot.sssp(asked.id_of(int(rows[0]))).values
+            return found
+        import scipy.sparse.csgraph
+
+        lists = self.graph.out
+        matrix = lists.matrix if self.weights is None else lists.matrix_of(self.weights.astype(np.float64))
+        lengths: Lengths = scipy.sparse.csgraph.dijkstra(matrix, indices=rows, min_only=True)
+        return lengths
+
+    def between(self, source: Any, target: Any) -> tuple[Any, list[Any]] | None:
+        """Return a shortest path and its length; `None` if there is none."""
+        graph = self.graph
+        u, v = graph.find(source), graph.find(target)
+        if u is None or v is None:
+            return None
+        if not self._fits:
+            lengths = self.lengths(np.array([u]))
+            if not np.isfinite(lengths[v]):
+                return None
+            parents, path = self.parents(lengths), [v]
+            while path[-1] != u:
+                path.append(int(parents[path[-1]]))
+            return self.shown(lengths[v : v + 1])[0], graph.named(np.array(path[::-1]))
+        asked = graph.ask(self.weight, "min")
+        start, end = asked.vertices_of(np.array([u, v])).tolist()
+        found = asked.snapshot._native.path(start, end, self.weights is None)
+        if found is None:
+            return None
+        return self.shown(np.array([found[1]]))[0], graph.named(asked.rows_of(found[0]))
+
+    def near(self, lengths: Lengths, cutoff: Any) -> Rows:
+        """Return the rows that are reached within `cutoff`, the nearest first."""
+        rows = np.flatnonzero(lengths <= (np.finfo(np.float64).max if cutoff is None else cutoff))
+        return rows[np.argsort(lengths[rows], kind="stable")]
+
+    def shown(self, lengths: Lengths) -> list[Any]:
+        """Return lengths as NetworkX adds them up: integers if weights are."""
+        are_whole = self.weights is None or self.weights.dtype.kind == "i"
+        found: list[Any] = (lengths.astype(np.int64) if are_whole else lengths).tolist()
+        return found
+
+    def tight(self, lengths: Lengths) -> tuple[Rows, Rows]:
+        """Return the ends of the edges on shortest paths, by their heads, and for each the nearest tails first."""
+        if self.weights is not None and len(self.weights) and self.weights.min() == 0:
+            raise NotImplementedError("only paths along weights above 0")
+        lists = self.graph.into
+        weights = self.graph.weights_into(self.weight)
+        heads, tails = lists.tails, lists.heads
+        by_way = lengths[tails] + (1 if weights is None else weights)
+        is_tight = np.flatnonzero((by_way == lengths[heads]) & np.isfinite(by_way))
+        heads, tails = heads[is_tight], tails[is_tight]
+        order = np.lexsort((lengths[tails], heads))
+        return heads[order], tails[order]
+
+    def parents(self, lengths: Lengths) -> Rows:
+        """Return of each row the one before it on a shortest path, -1 for a source and what is not reached."""
+        heads, tails = self.tight(lengths)
+        parents = np.full(len(lengths), -1, np.int64)
+        parents[heads[::-1]] = tails[::-1]
+        return parents
+
+    def lengths_by_node(self, rows: Rows, cutoff: Any) -> dict[Any, Any]:
+        """Return the length to each node that is reached, the nearest first."""
+        lengths = self.lengths(rows)
+        near = self.near(lengths, cutoff)
+        return dict(zip(self.graph.named(near), self.shown(lengths[near]), strict=True))
+
+    def paths_by_node(self, rows: Rows, cutoff: Any) -> tuple[dict[Any, Any], dict[Any, list[Any]]]:
+        """Return the length of a shortest path to each node that is reached, and that path."""
+        lengths = self.lengths(rows)
+        near = self.near(lengths, cutoff)
+        nodes = self.graph.named(near)
+        parents = self.parents(lengths)[near]
+        is_source = parents < 0
+        paths = {node: [node] for node in self.graph.named(near[is_source])}
+        others = near[~is_source]
+        befores = self.graph.named(parents[~is_source])
+        for node, before in zip(self.graph.named(others), befores, strict=True):
+            paths[node] = [*paths[before], node]
+        return dict(zip(nodes, self.shown(lengths[near]), strict=True)), paths
+
+
+def multi_source_dijkstra_path_length(
+    G: Any, sources: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, Any]:
+    roads = Roads(G, weight)
+    return roads.lengths_by_node(roads.rows_of(sources), cutoff)
+
+
+def multi_source_dijkstra(
+    G: Any, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
+) -> Any:
+    roads = Roads(G, weight)
+    rows = roads.rows_of(sources)
+    if target is None:
+        return roads.paths_by_node(rows, cutoff)
+    if target in sources:
+        return 0, [target]
+    if len(rows) != 1:
+        raise NotImplementedError("only one source to a target")
+    found = roads.between(next(iter(sources)), target)
+    if found is None or cutoff is not None and found[0] > cutoff:
+        raise nx.NetworkXNoPath(f"No path to {target}.")
+    return found
+
+
+def multi_source_dijkstra_path(
+    G: Any, sources: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, list[Any]]:
+    paths: dict[Any, list[Any]] = multi_source_dijkstra(G, sources, None, cutoff, weight)[1]
+    return paths
+
+
+def single_source_dijkstra(
+    G: Any, source: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
+) -> Any:
+    return multi_source_dijkstra(G, [source], target, cutoff, weight)
+
+
+def single_source_dijkstra_path(
+    G: Any, source: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, list[Any]]:
+    return multi_source_dijkstra_path(G, [source], cutoff, weight)
+
+
+def single_source_dijkstra_path_length(
+    G: Any, source: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, Any]:
+    return multi_source_dijkstra_path_length(G, [source], cutoff, weight)
+
+
+def dijkstra_path(G: Any, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
+    path: list[Any] = multi_source_dijkstra(G, [source], target, None, weight)[1]
+    return path
+
+
+def dijkstra_path_length(G: Any, source: Any, target: Any, weight: Any = "weight") -> Any:
+    roads = Roads(G, weight)
+    roads.row_of(source)
+    if source == target:
+        return 0
+    found = roads.between(source, target)
+    if found is None:
+        raise nx.NetworkXNoPath(f"Node {target} not reachable from {source}")
+    return found[0]
+
+
+def bidirectional_dijkstra(G: Any, source: Any, target: Any, weight: Any = "weight") -> Any:
+    roads = Roads(G, weight)
+    for node, what in ((source, "Source"), (target, "Target")):
+        if roads.graph.find(node) is None:
+            raise nx.NodeNotFound(f"{what} {node} is not in G")
+    if source == target:
+        return 0, [source]
+    found = roads.between(source, target)
+    if found is None:
+        raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
+    return found
+
+
+def dijkstra_predecessor_and_distance(
+    G: Any, source: Any, cutoff: Any = None, weight: Any = "weight"
+) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
+    roads = Roads(G, weight)
+    row = roads.graph.find(source)
+    if row is None:
+        raise nx.NodeNotFound(f"Node {source} is not found in the graph")
+    lengths = roads.lengths(np.array([row]))
+    near = roads.near(lengths, cutoff)
+    heads, tails = roads.tight(lengths)
+    nodes = roads.graph.named(near)
+    before: dict[Any, list[Any]] = {node: [] for node in nodes}
+    is_near = lengths[heads] <= (np.inf if cutoff is None else cutoff)
+    for node, tail in zip(
+        roads.graph.named(heads[is_near]), roads.graph.named(tails[is_near]), strict=True
+    ):
+        found = before[node]
+        # Parallel edges are one.
+        if not found or found[-1] != tail:
+            found.append(tail)
+    return before, dict(zip(nodes, roads.shown(lengths[near]), strict=True))
+
+
+def all_pairs_dijkstra(G: Any, cutoff: Any = None, weight: Any = "weight") -> Iterator[Any]:
+    roads = Roads(G, weight)
+    roads.tight(np.zeros(len(roads.graph)))
+    rows = range(len(roads.graph))
+    return ((v, roads.paths_by_node(np.array([r]), cutoff)) for v, r in zip(roads.graph, rows, strict=True))
+
+
+def all_pairs_dijkstra_path(G: Any, cutoff: Any = None, weight: Any = "weight") -> Iterator[Any]:
+    return ((node, found[1]) for node, found in all_pairs_dijkstra(G, cutoff, weight))
+
+
+def all_pairs_dijkstra_path_length(G: Any, cutoff: Any = None, weight: Any = "weight") -> Iterator[Any]:
+    roads = Roads(G, weight)
+    rows = range(len(roads.graph))
+    return ((v, roads.lengths_by_node(np.array([r]), cutoff)) for v, r in zip(roads.graph, rows, strict=True))
+
+
+def johnson(G: Any, weight: Any = "weight") -> dict[Any, dict[Any, list[Any]]]:
+    return dict(all_pairs_dijkstra_path(G, None, weight))
+
+
+def bellman_ford_path(G: Any, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
+    path: list[Any] = single_source_bellman_ford(G, source, target, weight)[1]
+    return path
+
+
+def bellman_ford_path_length(G: Any, source: Any, target: Any, weight: Any = "weight") -> Any:
+    if source == target:
+        _source(Roads(G, weight), source)
+        return 0
+    try:
+        return single_source_bellman_ford(G, source, target, weight)[0]
+    except nx.NetworkXNoPath:
+        raise nx.NetworkXNoPath(f"node {target} not reachable from {source}") from None
+
+
+def single_source_bellman_ford_path(G: Any, source: Any, weight: Any = "weight") -> dict[Any, list[Any]]:
+    paths: dict[Any, list[Any]] = single_source_bellman_ford(G, source, None, weight)[1]
+    return paths
+
+
+def single_source_bellman_ford_path_length(G: Any, source: Any, weight: Any = "weight") -> dict[Any, Any]:
+    roads = Roads(G, weight)
+    return roads.lengths_by_node(_source(roads, source), None)
+
+
+def single_source_bellman_ford(
+    G: Any, source: Any, target: Any = None, weight: Any = "weight"
+) -> Any:
+    roads = Roads(G, weight)
+    rows = _source(roads, source)
+    if target is None:
+        return roads.paths_by_node(rows, None)
+    if source == target:
+        return 0, [source]
+    found = roads.between(source, target)
+    if found is None:
+        raise nx.NetworkXNoPath(f"Node {target} not reachable from {source}")
+    return found
+
+
+def _source(roads: Roads, source: Any) -> Rows:
+    row = roads.graph.find(source)
+    if row is None:
+        raise nx.NodeNotFound(f"Source {source} not in G")
+    return np.array([row])
+
+
+def all_pairs_bellman_ford_path(G: Any, weight: Any = "weight") -> Iterator[Any]:
+    return all_pairs_dijkstra_path(G, None, weight)
+
+
+def all_pairs_bellman_ford_path_length(G: Any, weight: Any = "weight") -> Iterator[Any]:
+    return all_pairs_dijkstra_path_length(G, None, weight)
