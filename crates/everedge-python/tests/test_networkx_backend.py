@@ -192,6 +192,14 @@ def alike(name: str, graph: Any, found: Any, known: Any) -> bool:
     return type(found) is type(known) and bool(found == known) or not isinstance(known, bool) and found == known
 
 
+def has_many_hits(graph: Any) -> bool:
+    """Return whether several vectors belong to the largest singular value, as in bipartite graphs."""
+    if len(graph) < 2:
+        return False
+    values = np.linalg.svd(nx.to_numpy_array(graph), compute_uv=False)
+    return bool(values[0] - values[1] < 1e-6)
+
+
 DRAWN = {
     "louvain_communities", "leiden_communities", "leiden_partitions", "fast_label_propagation_communities", "asyn_lpa_communities",
 }  # fmt: skip
@@ -213,6 +221,9 @@ def test_answers_are_those_of_networkx(name: str) -> None:
                 continue
             native += 1
             assert found[0] == expected[0], f"{what}: {found} instead of {expected}"
+            if name == "hits" and has_many_hits(graph):
+                # NetworkX takes any of them.
+                continue
             if found[0] == "answer":
                 assert alike(name, graph, found[1], expected[1]), f"{what}: {found[1]} instead of {expected[1]}"
     assert native >= 3, f"{name} has not run"

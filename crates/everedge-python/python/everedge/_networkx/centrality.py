@@ -18,6 +18,9 @@ from everedge._errors import KernelError
 from everedge._networkx.lists import fits
 from everedge._networkx.opened import Opened, opened
 from everedge._networkx.paths import row_of
+from everedge._networkx.searches import depths, weak
+
+_PAGERANK_WORK = 30
 
 Scores = npt.NDArray[np.float64]
 
@@ -47,7 +50,8 @@ def pagerank(
     if not len(graph):
         return {}
     is_plain = personalization is None and nstart is None and dangling is None and 0 <= alpha < 1
-    if is_plain and graph.weights(weight) is None and max_iter >= 0 and tol > 0:
+    is_plain = is_plain and graph.weights(weight) is None and max_iter >= 0 and tol > 0
+    if is_plain and graph.asks(_PAGERANK_WORK):
         # One iteration more tells whether the last one that is allowed was enough.
         found = graph.ask().snapshot.pagerank(
             iterations=max_iter + 1, tolerance=len(graph) * tol, damping=alpha
@@ -105,8 +109,8 @@ def hits(
     if max_iter <= 0:
         raise nx.PowerIterationFailedConvergence(max_iter)
     weights = graph.weights("weight")
-    if not normalized or not fits(weights) or (weights is not None and weights.min() < 0):
-        raise NotImplementedError("only normalized scores, of weights of 32 bits that are not negative")
+    if len(graph) < 2 or not normalized or not fits(weights) or (weights is not None and weights.min() < 0):
+        raise NotImplementedError("only normalized scores of two nodes or more, by weights of 32 bits that are not negative")
     asked = graph.ask("weight", "sum")
     try:
         hubs, authorities = asked.snapshot.hits(
@@ -222,9 +226,9 @@ def closeness_centrality(
     if graph.weights(distance) is not None:
         raise NotImplementedError("only distances that count edges")
     if u is not None:
-        depths = graph.ask(reverse=True).depths(row_of(graph, u))
-        reached = int((depths >= 0).sum()) - 1
-        total = int(depths[depths > 0].sum())
+        away = depths(graph, row_of(graph, u), True)
+        reached = int((away >= 0).sum()) - 1
+        total = int(away[away > 0].sum())
         score = reached / total if total else 0.0
         return score * (reached / (count - 1)) if total and wf_improved else score
     if count < 2:
@@ -239,8 +243,6 @@ def closeness_centrality(
 
 def _unimproved(graph: Opened) -> Scores:
     """Return by what the part of all other nodes that a node reaches is to be multiplied to be 1."""
-    from everedge._networkx.components import weak
-
     labels = weak(graph)
     others = np.bincount(labels, minlength=len(graph))[labels] - 1.0
     factors: Scores = np.divide(len(graph) - 1, others, out=np.zeros(len(graph)), where=others > 0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from everedge._networkx.lists import Rows
 from everedge._networkx.opened import Opened, opened
+from everedge._networkx.searches import strong, weak
 
 
 def grouped(graph: Opened, labels: Rows, rows: Rows | None = None) -> list[list[Any]]:
@@ -23,18 +24,6 @@ def grouped(graph: Opened, labels: Rows, rows: Rows | None = None) -> list[list[
     ends = np.flatnonzero(np.append(np.diff(labels[order]) != 0, True)) + 1
     begins = np.append(0, ends[:-1])
     return [nodes[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
-
-
-def weak(graph: Opened) -> Rows:
-    """Return of each row the smallest one of its component."""
-    asked = graph.ask()
-    return asked.groups(asked.snapshot.wcc())
-
-
-def strong(graph: Opened) -> Rows:
-    """Return of each row the smallest one of its strongly connected component."""
-    asked = graph.ask()
-    return asked.groups(asked.snapshot.scc())
 
 
 def count_of(labels: Rows) -> int:

@@ -11,7 +11,9 @@ from weakref import ref
 import numpy as np
 
 from everedge._networkx.lists import Lists, Numbers, numbers_of
-from everedge._networkx.opened import Opened
+from everedge._networkx.opened import SMALL, Opened
+
+_WORK_OF_MAKING = 40
 
 
 class Converted(Opened):
@@ -24,6 +26,17 @@ class Converted(Opened):
         self._nodes: Sequence[Any] = range(len(found)) if _count_from_0(found) else found
         self._weights: dict[str, Numbers | None] = {}
         self._out = self._read(graph._adj)
+        self._work = 0
+
+    def asks(self, work: int) -> bool:
+        """Return whether a kernel takes less time than arrays, with the graph in memory that it needs.
+
+        The first questions are put to arrays. Once they have taken as long as making that graph would have, it is made.
+        """
+        if len(self.out.heads) < SMALL:
+            return False
+        self._work += work
+        return bool(self._asked) or self._work > _WORK_OF_MAKING
 
     @property
     def nodes(self) -> Sequence[Any]:
@@ -79,6 +92,8 @@ class Converted(Opened):
         """Return the weights of `out.heads` by an attribute of edges; 1 where an edge has none."""
         if attribute is None:
             return None
+        if callable(attribute):
+            raise NotImplementedError("weights are attributes here, no functions")
         if attribute not in self._weights:
             values = [data.get(attribute, 1) for data in self.edge_data()]
             self._weights[attribute] = numbers_of(values, attribute)

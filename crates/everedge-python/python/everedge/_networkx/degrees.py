@@ -124,8 +124,12 @@ def degree_pearson_correlation_coefficient(
 
 def overall_reciprocity(G: Any) -> float:
     graph = opened(G)
+    if graph.multigraph:
+        raise NotImplementedError("only graphs without parallel edges")
     if not graph.edge_count:
         raise nx.NetworkXError("Not defined for empty graphs")
+    if not graph.directed:
+        return 0.0
     return _mutual(graph) / graph.edge_count
 
 

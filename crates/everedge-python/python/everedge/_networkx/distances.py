@@ -13,13 +13,13 @@ from everedge._networkx.paths import (
     all_pairs_shortest_path_length,
     bidirectional_shortest_path,
     eccentricities,
-    is_one_piece,
     single_source_shortest_path,
     single_source_shortest_path_length,
     single_target_shortest_path,
     single_target_shortest_path_length,
     sum_of_all_distances,
 )
+from everedge._networkx.searches import depths, is_one_piece
 
 
 def _counts_edges(graph: Opened, weight: Any) -> None:
@@ -37,11 +37,11 @@ def eccentricity(G: Any, v: Any = None, sp: Any = None, weight: Any = None) -> A
     rows = graph.chosen(v)
     found = {}
     for row, node in zip(rows.tolist(), graph.named(rows), strict=True):
-        depths = graph.ask().depths(row)
-        if (depths < 0).any():
+        away = depths(graph, row)
+        if (away < 0).any():
             why = "digraph is not strongly connected" if graph.directed else "graph is not connected"
             raise nx.NetworkXError(f"Found infinite path length because the {why}")
-        found[node] = int(depths.max())
+        found[node] = int(away.max())
     return found[v] if graph.find(v) is not None else found
 
 
@@ -64,7 +64,7 @@ def radius(G: Any, e: Any = None, usebounds: bool = False, weight: Any = None) -
 
 def center(G: Any, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
     graph, found = _all(G, e, weight)
-    if not len(graph) and not graph.directed:
+    if not len(graph) and not graph.directed and weight is None and usebounds is not True:
         raise nx.NetworkXPointlessConcept("G has no nodes.")
     return graph.named(np.flatnonzero(found == found.min()))
 

@@ -43,8 +43,8 @@ class Backend:
 
     def can_run(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
         """Return whether a function can be tried, or why not. It may still leave some arguments to NetworkX."""
-        if any(callable(kwargs.get(word)) for word in ("weight", "distance", "key", "sort_neighbors")):
-            return "weights and orders are attributes here, no functions"
+        if any(map(callable, [*args[1:], *kwargs.values()])):
+            return "weights are attributes here, and orders are those of the graph: it takes no functions"
         return True if find_spec("scipy") else "it needs SciPy"
 
     def should_run(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:

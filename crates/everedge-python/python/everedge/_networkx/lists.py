@@ -64,6 +64,15 @@ class Lists:
         return self.starts.astype(np.int32) if len(self.heads) < 1 << 31 else self.starts
 
     @cached_property
+    def without_repeats(self) -> Lists:
+        """The lists with each neighbor where it comes first."""
+        pairs = self.tails.astype(np.int64) * len(self.lengths) + self.heads
+        firsts = np.sort(np.unique(pairs, return_index=True)[1])
+        starts = np.zeros(len(self.starts), np.int64)
+        np.cumsum(np.bincount(self.tails[firsts], minlength=len(self.lengths)), out=starts[1:])
+        return Lists(starts, self.heads[firsts])
+
+    @cached_property
     def turned(self) -> tuple[Lists, npt.NDArray[np.int64]]:
         """The lists of the arcs turned around, and where each of these stands in `heads`."""
         turned = self.matrix_of(np.arange(len(self.heads))).tocsc()

@@ -20,6 +20,11 @@ from everedge._snapshot import Snapshot
 from everedge._values import Values
 
 
+SMALL = 100_000
+"""With fewer edges a kernel takes less time to run than to start."""
+_ANY_FIRST = 3
+
+
 class Asked:
     """A snapshot that kernels are asked of, and where its vertices are in the order of nodes."""
 
@@ -100,6 +105,10 @@ class Opened(ABC):
         """Return the snapshot that it was opened from, if that has these edges."""
         return None
 
+    @abstractmethod
+    def asks(self, work: int) -> bool:
+        """Return whether a kernel takes less time than arrays for a question that reads every edge `work` times."""
+
     def ask(
         self, weight: str | None = None, parallel: Parallel = "any", reverse: bool = False
     ) -> Asked:
@@ -156,6 +165,16 @@ class Opened(ABC):
     def loop_count(self) -> int:
         """How many edges are loops."""
         return int(self.is_loop.sum())
+
+    @cached_property
+    def single(self) -> Lists:
+        """`out` with one entry for a pair, in the order of the graph. SciPy's searches need it: some never end on others."""
+        return self.out.without_repeats if self.multigraph else self.out
+
+    @cached_property
+    def single_into(self) -> Lists:
+        """`single` turned around."""
+        return self.single.turned[0] if self.directed else self.single
 
     @cached_property
     def simple(self) -> Lists:
@@ -233,6 +252,12 @@ class OpenedSnapshot(Opened):
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__(snapshot.directed, not snapshot._native.is_simple())
         self._snapshot = snapshot
+        self._questions = 0
+
+    def asks(self, work: int) -> bool:
+        """Return whether a kernel takes less time than arrays: reading these takes as long as a few kernels."""
+        self._questions += 1
+        return self._snapshot.num_edges >= SMALL or self._questions <= _ANY_FIRST
 
     @cached_property
     def nodes(self) -> Sequence[Any]:
@@ -277,6 +302,8 @@ class OpenedSnapshot(Opened):
 
     def weights(self, attribute: str | None) -> Numbers | None:
         """Return the weights of `out.heads`: a graph of everedge has one attribute of edges, `weight`."""
+        if callable(attribute):
+            raise NotImplementedError("weights are attributes here, no functions")
         return self._weights if attribute == "weight" and self._snapshot.weighted else None
 
     def own(self, weighted: bool, parallel: Parallel) -> Snapshot | None:

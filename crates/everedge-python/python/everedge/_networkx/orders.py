@@ -8,9 +8,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from everedge._networkx.components import count_of, strong, weak
+from everedge._networkx.components import count_of
 from everedge._networkx.lists import Lists, Numbers, Rows
 from everedge._networkx.opened import Opened, opened
+from everedge._networkx.searches import strong, weak
 
 
 def has_cycle(G: Any) -> bool:

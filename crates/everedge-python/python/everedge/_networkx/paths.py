@@ -1,22 +1,19 @@
 """Shortest paths by the number of their edges.
 
-Distances come from the kernels `bfs`, `closeness` and `harmonic`, a path between two nodes from two searches that meet. Where NetworkX
-promises an order of discovery, SciPy searches the lists in their order.
+`searches.py` finds them. Where NetworkX has an order of discovery, SciPy searches the lists in their order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
-from everedge._networkx.opened import Asked, Opened, opened
 from everedge._networkx.lists import Lists, Rows
-
-_FEW_HOPS = 3
+from everedge._networkx.opened import Asked, Opened, opened
+from everedge._networkx.searches import Search, depths, is_one_piece, nearest, path
 
 
 def row_of(graph: Opened, node: Any, what: str = "Source") -> int:
@@ -27,49 +24,12 @@ def row_of(graph: Opened, node: Any, what: str = "Source") -> int:
     return row
 
 
-class Search:
-    """A breadth-first search in the order of lists, from one row."""
-
-    def __init__(self, lists: Lists, row: int) -> None:
-        import scipy.sparse.csgraph
-
-        order, parents = scipy.sparse.csgraph.breadth_first_order(lists.matrix, row)
-        self.order: Rows = order
-        """Shape `[reached]`: the rows that it reaches, in the order of their discovery."""
-        self.parents: Rows = parents[order]
-        """Shape `[reached]`: the row that each was discovered from; of the first there is none."""
-
-    @cached_property
-    def depths(self) -> Rows:
-        """Shape `[reached]`: how many edges away each is. Cost: the logarithm of the depth times `reached`."""
-        places = np.empty(int(self.order.max()) + 1, np.int64)
-        places[self.order] = np.arange(len(self.order))
-        ancestors = np.zeros(len(self.order), np.int64)
-        ancestors[1:] = places[self.parents[1:]]
-        depths = np.ones(len(self.order), np.int64)
-        depths[0] = 0
-        while ancestors.any():
-            depths += depths[ancestors]
-            ancestors = ancestors[ancestors]
-        return depths
-
-
 def _limit(cutoff: Any) -> float:
     return float("inf") if cutoff is None else max(cutoff, 0)
 
 
 def _nearest(graph: Opened, row: int, cutoff: Any, reverse: bool) -> tuple[Rows, Rows]:
-    """Return the rows up to `cutoff` away from one, the nearest first, and how far each is."""
-    limit = _limit(cutoff)
-    asked = graph.ask(reverse=reverse)
-    if limit <= _FEW_HOPS:
-        vertex = asked.vertices_of(np.array([row]))
-        found, away = asked.snapshot._native.within(vertex, int(limit), "out")
-        return asked.rows_of(found), away
-    depths = asked.depths(row)
-    rows = np.flatnonzero((depths >= 0) & (depths <= limit))
-    rows = rows[np.argsort(depths[rows], kind="stable")]
-    return rows, depths[rows]
+    return nearest(graph, row, _limit(cutoff), reverse)
 
 
 def single_source_shortest_path_length(G: Any, source: Any, cutoff: Any = None) -> dict[Any, int]:
@@ -108,18 +68,18 @@ def _paths(graph: Opened, lists: Lists, row: int, cutoff: Any, forward: bool) ->
 
 def single_source_shortest_path(G: Any, source: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     graph = opened(G)
-    return _paths(graph, graph.out, row_of(graph, source), cutoff, True)
+    return _paths(graph, graph.single, row_of(graph, source), cutoff, True)
 
 
 def single_target_shortest_path(G: Any, target: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     graph = opened(G)
-    return _paths(graph, graph.into, row_of(graph, target, "Target"), cutoff, False)
+    return _paths(graph, graph.single_into, row_of(graph, target, "Target"), cutoff, False)
 
 
 def all_pairs_shortest_path(G: Any, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
     graph = opened(G)
     return (
-        (node, _paths(graph, graph.out, row, cutoff, True)) for row, node in enumerate(graph.nodes)
+        (node, _paths(graph, graph.single, row, cutoff, True)) for row, node in enumerate(graph.nodes)
     )
 
 
@@ -129,11 +89,7 @@ def _ends(graph: Opened, source: Any, target: Any) -> tuple[int, int]:
 
 def _between(graph: Opened, source: Any, target: Any) -> Rows | None:
     """Return the rows of a shortest path; `None` if there is none."""
-    ends = _ends(graph, source, target)
-    asked = graph.ask()
-    u, v = asked.vertices_of(np.array(ends)).tolist()
-    found = asked.snapshot._native.path(u, v, True)
-    return None if found is None else asked.rows_of(found[0])
+    return path(graph, *_ends(graph, source, target))
 
 
 def bidirectional_shortest_path(G: Any, source: Any, target: Any) -> list[Any]:
@@ -163,7 +119,7 @@ def _from_any(graph: Opened, source: Any, reverse: bool = False) -> Search:
     if row is None:
         kind = "digraph" if graph.directed else "graph"
         raise nx.NetworkXError(f"The node {source} is not in the {kind}.")
-    return Search(graph.into if reverse else graph.out, row)
+    return Search(graph.single_into if reverse else graph.single, row)
 
 
 def bfs_predecessors(
@@ -220,7 +176,7 @@ def _reached(graph: Opened, source: Any, reverse: bool) -> set[Any]:
     if row is None:
         kind = "digraph" if graph.directed else "graph"
         raise nx.NetworkXError(f"The node {source} is not in the {kind}.")
-    is_reached = graph.ask(reverse=reverse).depths(row) > 0
+    is_reached = depths(graph, row, reverse) > 0
     return set(graph.named(np.flatnonzero(is_reached)))
 
 
@@ -228,13 +184,6 @@ def sums_of_distances(asked: Asked, count: int) -> Rows:
     """Return of each row the sum of the distances to it from all others, which all reach it; exact below 2^53."""
     closeness = asked.snapshot.closeness().values
     return np.rint((count - 1) / closeness).astype(np.int64)
-
-
-def is_one_piece(graph: Opened) -> bool:
-    """Return whether every node reaches every other one; a graph without nodes is one piece."""
-    values = graph.ask().snapshot.scc() if graph.directed else graph.ask().snapshot.wcc()
-    labels = values._by_vertex()
-    return bool((labels == labels[:1]).all())
 
 
 def sum_of_all_distances(graph: Opened) -> int:

@@ -7,14 +7,18 @@ NetworkX finds. A path goes back by edges along which the sum is the distance.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from everedge._networkx.lists import Numbers, Rows, fits
+from everedge._networkx.lists import Numbers, Rows, fits, lists_of
 from everedge._networkx.opened import Opened, opened
+from everedge._networkx.searches import depths, path
+
+_WORK = 10
 
 Lengths = npt.NDArray[np.float64]
 
@@ -46,19 +50,29 @@ class Roads:
     def lengths(self, rows: Rows) -> Lengths:
         """Return the length of the shortest path to each row from the nearest of some rows; `inf` if there is none."""
         if len(rows) == 1 and self.weights is None:
-            depths = self.graph.ask().depths(int(rows[0])).astype(np.float64)
-            depths[depths < 0] = np.inf
-            return depths
-        if len(rows) == 1 and self._fits:
+            away = depths(self.graph, int(rows[0])).astype(np.float64)
+            away[away < 0] = np.inf
+            return away
+        if len(rows) == 1 and self._fits and self.graph.asks(_WORK):
             asked = self.graph.ask(self.weight, "min")
             found: Lengths = asked.snapshot.sssp(asked.id_of(int(rows[0]))).values
             return found
         import scipy.sparse.csgraph
 
-        lists = self.graph.out
-        matrix = lists.matrix if self.weights is None else lists.matrix_of(self.weights.astype(np.float64))
-        lengths: Lengths = scipy.sparse.csgraph.dijkstra(matrix, indices=rows, min_only=True)
+        lengths: Lengths = scipy.sparse.csgraph.dijkstra(self._matrix, indices=rows, min_only=True)
         return lengths
+
+    @cached_property
+    def _matrix(self) -> Any:
+        """The lengths of edges, of parallel ones the smallest."""
+        if self.weights is None:
+            return self.graph.single.matrix
+        lists, weights = self.graph.out, self.weights
+        if self.graph.multigraph:
+            lists, kept = lists_of(lists.tails, lists.heads, len(self.graph), weights, "min")
+            assert kept is not None
+            weights = kept
+        return lists.matrix_of(weights.astype(np.float64))
 
     def between(self, source: Any, target: Any) -> tuple[Any, list[Any]] | None:
         """Return a shortest path and its length; `None` if there is none."""
@@ -66,17 +80,22 @@ class Roads:
         u, v = graph.find(source), graph.find(target)
         if u is None or v is None:
             return None
-        if not self._fits:
+        if self.weights is None:
+            rows = path(graph, u, v)
+            return None if rows is None else (len(rows) - 1, graph.named(rows))
+        if not (self._fits and graph.asks(_WORK)):
             lengths = self.lengths(np.array([u]))
             if not np.isfinite(lengths[v]):
                 return None
-            parents, path = self.parents(lengths), [v]
-            while path[-1] != u:
-                path.append(int(parents[path[-1]]))
-            return self.shown(lengths[v : v + 1])[0], graph.named(np.array(path[::-1]))
+            parents, way = self.parents(lengths), [v]
+            while way[-1] != u:
+                before = int(parents[way[-1]])
+                assert before >= 0, "a length that no edge leads to"
+                way.append(before)
+            return self.shown(lengths[v : v + 1])[0], graph.named(np.array(way[::-1]))
         asked = graph.ask(self.weight, "min")
         start, end = asked.vertices_of(np.array([u, v])).tolist()
-        found = asked.snapshot._native.path(start, end, self.weights is None)
+        found = asked.snapshot._native.path(start, end, False)
         if found is None:
             return None
         return self.shown(np.array([found[1]]))[0], graph.named(asked.rows_of(found[0]))
