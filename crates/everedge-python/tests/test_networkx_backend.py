@@ -201,7 +201,7 @@ def has_many_hits(graph: Any) -> bool:
 
 
 DRAWN = {
-    "louvain_communities", "leiden_communities", "leiden_partitions", "fast_label_propagation_communities", "asyn_lpa_communities",
+    "louvain_communities", "leiden_communities", "fast_label_propagation_communities", "asyn_lpa_communities",
 }  # fmt: skip
 
 

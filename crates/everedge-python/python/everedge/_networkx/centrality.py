@@ -109,12 +109,12 @@ def hits(
     if max_iter <= 0:
         raise nx.PowerIterationFailedConvergence(max_iter)
     weights = graph.weights("weight")
-    if len(graph) < 2 or not normalized or not fits(weights) or (weights is not None and weights.min() < 0):
-        raise NotImplementedError("only normalized scores of two nodes or more, by weights of 32 bits that are not negative")
+    if len(graph) < 2 or not graph.edge_count or not normalized or not fits(weights) or (weights is not None and weights.min() < 0):
+        raise NotImplementedError("only normalized scores of graphs with edges, by weights of 32 bits that are not negative")
     asked = graph.ask("weight", "sum")
     try:
         hubs, authorities = asked.snapshot.hits(
-            weighted=weights is not None, iterations=1000, tolerance=min(tol, 1e-10)
+            weighted=weights is not None, iterations=1000, tolerance=tol
         )
     except KernelError as error:
         # NetworkX looks for eigenvectors in another way, which may find what this one did not.

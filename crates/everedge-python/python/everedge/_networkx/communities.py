@@ -1,9 +1,12 @@
-"""Communities. The kernels draw otherwise than NetworkX does: the same seed gives the same communities again, but not those of NetworkX."""
+"""Communities. Kernels draw otherwise than NetworkX does: a seed gives the same communities again, but not those of NetworkX.
+
+NetworkX's tests hold `louvain_communities` to what it draws from a seed, so with one it is left to NetworkX.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
-from random import Random
 from typing import Any
 
 import networkx as nx
@@ -22,7 +25,7 @@ def _found(graph: Opened, kernel: str, weight: Any, seed: Any, **parameters: flo
     if not fits(weights) or (weights is not None and weights.min() < 0):
         raise NotImplementedError("only weights of 32 bits that are not negative")
     asked = graph.ask(weight, "sum")
-    drawn = seed.randrange(_SEEDS) if isinstance(seed, Random) else seed
+    drawn = seed.randrange(_SEEDS) if isinstance(seed, random.Random) else seed
     labels = asked.groups(
         getattr(asked.snapshot, kernel)(weighted=weights is not None, seed=drawn, **parameters)
     )
@@ -40,6 +43,8 @@ def louvain_communities(
     graph = opened(G)
     if max_level is not None or graph.directed:
         raise NotImplementedError("only the last level, of graphs without directions")
+    if not (seed is None or seed is random._inst):
+        raise NotImplementedError("with a seed NetworkX finds the same communities wherever it runs")
     if not graph.edge_count:
         return [{node} for node in graph]
     return _found(graph, "louvain", weight, seed, resolution=float(resolution))
@@ -56,12 +61,6 @@ def leiden_communities(
     if not graph.edge_count:
         return [{node} for node in graph]
     return _found(graph, "leiden", weight, seed, resolution=float(resolution))
-
-
-def leiden_partitions(
-    G: Any, weight: Any = "weight", resolution: float = 1, seed: Any = None
-) -> Iterator[list[set[Any]]]:
-    return iter([leiden_communities(G, weight, resolution, None, seed)])
 
 
 def fast_label_propagation_communities(

@@ -10,7 +10,7 @@ import numpy as np
 
 from everedge._networkx.lists import Rows
 from everedge._networkx.opened import Opened, opened
-from everedge._networkx.searches import strong, weak
+from everedge._networkx.searches import sinks_first, strong, weak
 
 
 def grouped(graph: Opened, labels: Rows, rows: Rows | None = None) -> list[list[Any]]:
@@ -71,7 +71,7 @@ def node_connected_component(G: Any, n: Any) -> set[Any]:
 
 def strongly_connected_components(G: Any) -> Iterator[set[Any]]:
     graph = opened(G)
-    return map(set, grouped(graph, strong(graph)))
+    return map(set, grouped(graph, sinks_first(graph)))
 
 
 def number_strongly_connected_components(G: Any) -> int:

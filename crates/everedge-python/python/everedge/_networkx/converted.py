@@ -28,12 +28,12 @@ class Converted(Opened):
         self._out = self._read(graph._adj)
         self._work = 0
 
-    def asks(self, work: int) -> bool:
+    def asks(self, work: int, least: int = SMALL) -> bool:
         """Return whether a kernel takes less time than arrays, with the graph in memory that it needs.
 
         The first questions are put to arrays. Once they have taken as long as making that graph would have, it is made.
         """
-        if len(self.out.heads) < SMALL:
+        if len(self.out.heads) < least:
             return False
         self._work += work
         return bool(self._asked) or self._work > _WORK_OF_MAKING
@@ -139,12 +139,24 @@ def converted(graph: Any, name: str | None) -> Converted:
 
     if not isinstance(graph, nx.Graph):
         raise NotImplementedError(f"{name}: a {type(graph).__name__} is no graph of NetworkX")
+    if _has_neighbors_of_its_own(type(graph)):
+        raise NotImplementedError(f"{name}: a {type(graph).__name__} says by itself what its neighbors are")
     kept = getattr(graph, "__networkx_cache__", None)
     if kept and nx.config.cache_converted_graphs:
         for one in list(kept.get("backends", {}).get("everedge", {}).values()):
             if isinstance(one, Converted) and one.live() is graph:
                 return one
     return Converted(graph)
+
+
+def _has_neighbors_of_its_own(kind: type) -> bool:
+    """Return whether a class shows other neighbors than it stores, as graphs of all missing edges do."""
+    for parent in kind.__mro__:
+        if parent.__module__.startswith("networkx.classes."):
+            return False
+        if {"adj", "neighbors", "__getitem__", "__iter__"} & vars(parent).keys():
+            return True
+    return True
 
 
 def _count_from_0(nodes: list[Any]) -> bool:

@@ -105,9 +105,17 @@ class Opened(ABC):
         """Return the snapshot that it was opened from, if that has these edges."""
         return None
 
+    def neighbors_of(self, row: int, reverse: bool) -> list[int]:
+        """Return the rows of the out-neighbors of a row, or of its in-neighbors."""
+        found: list[int] = (self.single_into if reverse else self.single).of(row).tolist()
+        return found
+
     @abstractmethod
-    def asks(self, work: int) -> bool:
-        """Return whether a kernel takes less time than arrays for a question that reads every edge `work` times."""
+    def asks(self, work: int, least: int = SMALL) -> bool:
+        """Return whether a kernel takes less time than arrays for a question that reads every edge `work` times.
+
+        With fewer edges than `least` it does not.
+        """
 
     def ask(
         self, weight: str | None = None, parallel: Parallel = "any", reverse: bool = False
@@ -254,10 +262,10 @@ class OpenedSnapshot(Opened):
         self._snapshot = snapshot
         self._questions = 0
 
-    def asks(self, work: int) -> bool:
+    def asks(self, work: int, least: int = SMALL) -> bool:
         """Return whether a kernel takes less time than arrays: reading these takes as long as a few kernels."""
         self._questions += 1
-        return self._snapshot.num_edges >= SMALL or self._questions <= _ANY_FIRST
+        return self._snapshot.num_edges >= least or self._questions <= _ANY_FIRST
 
     @cached_property
     def nodes(self) -> Sequence[Any]:
@@ -311,6 +319,14 @@ class OpenedSnapshot(Opened):
         is_alike = weighted == self._snapshot.weighted or not weighted
         # Kernels that take the smallest of parallel edges, or their sum, find it by themselves.
         return self._snapshot if is_alike and parallel != "one" else None
+
+    def neighbors_of(self, row: int, reverse: bool) -> list[int]:
+        """Return the rows of the out-neighbors of a row, or of its in-neighbors."""
+        native, vertices = self._snapshot._native, self._snapshot._vertices
+        vertex = int(vertices.index[row])
+        found = native.in_neighbors(vertex) if reverse else native.out_neighbors(vertex)
+        rows: list[int] = np.searchsorted(vertices.index, found).tolist()
+        return rows
 
     def to_networkx(self) -> Any:
         """Return it as a graph of NetworkX."""

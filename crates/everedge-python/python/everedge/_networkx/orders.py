@@ -38,14 +38,16 @@ def _generations(lists: Lists, degrees: Rows) -> Iterator[Rows]:
     `degrees` are how many in-neighbors of each row are still to come; they are counted down.
     """
     rows = np.flatnonzero(degrees == 0)
+    places = np.empty(len(degrees), np.int64)
     while len(rows):
         yield rows
         children = lists.heads[lists.of_many(rows)]
-        found, places, counts = np.unique(children[::-1], return_index=True, return_counts=True)
-        degrees[found] -= counts
-        is_free = degrees[found] == 0
-        # The place is that of the last time that a child comes, from the end.
-        rows = found[is_free][np.argsort(-places[is_free], kind="stable")]
+        np.subtract.at(degrees, children, 1)
+        freed = children[degrees[children] == 0]
+        # Where a child comes more than once, its last place is the one that stays.
+        order = np.arange(len(freed))
+        places[freed] = order
+        rows = freed[places[freed] == order]
 
 
 def topological_generations(G: Any) -> Iterator[list[Any]]:

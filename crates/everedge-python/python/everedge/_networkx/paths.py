@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from everedge._networkx.lists import Lists, Rows
+from everedge._networkx.lists import Rows
 from everedge._networkx.opened import Asked, Opened, opened
 from everedge._networkx.searches import Search, depths, is_one_piece, nearest, path
 
@@ -49,8 +49,8 @@ def all_pairs_shortest_path_length(G: Any, cutoff: Any = None) -> Iterator[tuple
     )
 
 
-def _paths(graph: Opened, lists: Lists, row: int, cutoff: Any, forward: bool) -> dict[Any, list[Any]]:
-    search = Search(lists, row)
+def _paths(graph: Opened, row: int, cutoff: Any, forward: bool) -> dict[Any, list[Any]]:
+    search = Search(graph, row, not forward)
     order, parents = search.order, search.parents
     if cutoff is not None:
         is_near = search.depths <= _limit(cutoff)
@@ -68,18 +68,18 @@ def _paths(graph: Opened, lists: Lists, row: int, cutoff: Any, forward: bool) ->
 
 def single_source_shortest_path(G: Any, source: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     graph = opened(G)
-    return _paths(graph, graph.single, row_of(graph, source), cutoff, True)
+    return _paths(graph, row_of(graph, source), cutoff, True)
 
 
 def single_target_shortest_path(G: Any, target: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     graph = opened(G)
-    return _paths(graph, graph.single_into, row_of(graph, target, "Target"), cutoff, False)
+    return _paths(graph, row_of(graph, target, "Target"), cutoff, False)
 
 
 def all_pairs_shortest_path(G: Any, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
     graph = opened(G)
     return (
-        (node, _paths(graph, graph.single, row, cutoff, True)) for row, node in enumerate(graph.nodes)
+        (node, _paths(graph, row, cutoff, True)) for row, node in enumerate(graph.nodes)
     )
 
 
@@ -119,7 +119,7 @@ def _from_any(graph: Opened, source: Any, reverse: bool = False) -> Search:
     if row is None:
         kind = "digraph" if graph.directed else "graph"
         raise nx.NetworkXError(f"The node {source} is not in the {kind}.")
-    return Search(graph.single_into if reverse else graph.single, row)
+    return Search(graph, row, reverse)
 
 
 def bfs_predecessors(

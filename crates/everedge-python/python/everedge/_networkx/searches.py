@@ -13,20 +13,55 @@ from everedge._networkx.opened import Opened
 
 _COMPONENTS_WORK = 4
 _LEVELS_ONE_BY_ONE = 64
+_MANY = 1_000_000
+"""With fewer edges a search takes less time on arrays."""
+_PROBED_ARCS = 1024
+
+
+class Probe:
+    """The beginning of a breadth-first search from one row, which is all of it if few rows are reached."""
+
+    def __init__(self, graph: Opened, row: int, reverse: bool = False, target: int = -1) -> None:
+        self.parents = {row: -1}
+        """The row that each was discovered from, in the order of discovery."""
+        level, self.depths = [row], [0]
+        self.is_whole = False
+        arcs = 0
+        while level and target not in self.parents:
+            following = []
+            for u in level:
+                neighbors = graph.neighbors_of(u, reverse)
+                arcs += len(neighbors)
+                if arcs > _PROBED_ARCS:
+                    return
+                for v in neighbors:
+                    if v not in self.parents:
+                        self.parents[v] = u
+                        following.append(v)
+            self.depths.extend([self.depths[-1] + 1] * len(following))
+            level = following
+        self.is_whole = True
 
 
 class Search:
     """A breadth-first search from one row in the order of lists."""
 
-    def __init__(self, lists: Lists, row: int) -> None:
+    def __init__(self, graph: Opened, row: int, reverse: bool = False) -> None:
         import scipy.sparse.csgraph
 
-        order, parents = scipy.sparse.csgraph.breadth_first_order(lists.matrix, row)
+        self._count = len(graph)
+        probe = Probe(graph, row, reverse)
+        if probe.is_whole:
+            order, before = np.array(list(probe.parents)), np.array(list(probe.parents.values()))
+            self.depths = np.array(probe.depths)
+        else:
+            lists = graph.single_into if reverse else graph.single
+            order, parents = scipy.sparse.csgraph.breadth_first_order(lists.matrix, row)
+            before = parents[order]
         self.order: Rows = order
         """Shape `[reached]`: the rows that it reaches, in the order of their discovery."""
-        self.parents: Rows = parents[order]
+        self.parents: Rows = before
         """Shape `[reached]`: the row that each was discovered from; of the first there is none."""
-        self._count = len(lists.lengths)
 
     @cached_property
     def depths(self) -> npt.NDArray[np.int64]:
@@ -52,9 +87,9 @@ class Search:
 
 def depths(graph: Opened, row: int, reverse: bool = False) -> npt.NDArray[np.integer[Any]]:
     """Return how many edges away each row is from one, -1 for what it does not reach."""
-    if graph.asks(1):
+    if graph.asks(1, _MANY):
         return graph.ask(reverse=reverse).depths(row)
-    search = Search(graph.single_into if reverse else graph.single, row)
+    search = Search(graph, row, reverse)
     found = np.full(len(graph), -1, np.int64)
     found[search.order] = search.depths
     return found
@@ -62,31 +97,45 @@ def depths(graph: Opened, row: int, reverse: bool = False) -> npt.NDArray[np.int
 
 def nearest(graph: Opened, row: int, limit: float, reverse: bool) -> tuple[Rows, Rows]:
     """Return the rows up to `limit` away from one, the nearest first, and how far each is."""
-    if graph.asks(1):
+    probe = Probe(graph, row, reverse)
+    if not probe.is_whole and graph.asks(1, _MANY):
         away = graph.ask(reverse=reverse).depths(row)
         rows = np.flatnonzero((away >= 0) & (away <= limit))
         rows = rows[np.argsort(away[rows], kind="stable")]
         return rows, away[rows]
-    search = Search(graph.single_into if reverse else graph.single, row)
+    search = Search(graph, row, reverse)
     count = len(search.order) if limit >= len(graph) else int(np.searchsorted(search.depths, limit, "right"))
     return search.order[:count], search.depths[:count]
 
 
 def path(graph: Opened, source: int, target: int) -> Rows | None:
     """Return the rows of a shortest path; `None` if there is none."""
+    probe = Probe(graph, source, target=target)
+    if probe.is_whole or target in probe.parents:
+        return _back(probe.parents, target)
     if graph.asks(1):
         asked = graph.ask()
         u, v = asked.vertices_of(np.array([source, target])).tolist()
         found = asked.snapshot._native.path(u, v, True)
         return None if found is None else asked.rows_of(found[0])
-    search = Search(graph.single, source)
+    search = Search(graph, source)
     parents = np.full(len(graph), -1, np.int64)
     parents[search.order] = search.parents
+    if source != target and parents[target] < 0:
+        return None
     rows = [target]
     while rows[-1] != source:
-        if parents[rows[-1]] < 0:
-            return None
         rows.append(int(parents[rows[-1]]))
+    return np.array(rows[::-1])
+
+
+def _back(parents: dict[int, int], target: int) -> Rows | None:
+    """Return the rows on the way to one; `None` if it was not reached."""
+    if target not in parents:
+        return None
+    rows = [target]
+    while parents[rows[-1]] >= 0:
+        rows.append(parents[rows[-1]])
     return np.array(rows[::-1])
 
 
@@ -107,14 +156,24 @@ def strong(graph: Opened) -> Rows:
     return _components(graph, "strong")
 
 
-def _components(graph: Opened, connection: str) -> Rows:
+def sinks_first(graph: Opened) -> Rows:
+    """Return of each row a label of its strongly connected component; on arrays labels ascend against the edges between components."""
+    return strong(graph) if graph.asks(_COMPONENTS_WORK) else _labels(graph, "strong")
+
+
+def _labels(graph: Opened, connection: str) -> Rows:
     import scipy.sparse.csgraph
 
     if not len(graph):
         return np.empty(0, np.int64)
-    _, labels = scipy.sparse.csgraph.connected_components(
+    labels: Rows = scipy.sparse.csgraph.connected_components(
         graph.single.matrix, directed=True, connection=connection
-    )
+    )[1]
+    return labels
+
+
+def _components(graph: Opened, connection: str) -> Rows:
+    labels = _labels(graph, connection)
     _, firsts = np.unique(labels, return_index=True)
     found: Rows = firsts[labels]
     return found

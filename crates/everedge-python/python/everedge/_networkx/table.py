@@ -73,8 +73,8 @@ def _all() -> dict[str, Native]:
     add("orders", "kernel bipartition", "is_bipartite color sets", "directions")
     add("orders", "kernel wcc", "is_tree is_forest is_arborescence is_branching")
     add("orders", "SciPy", "minimum_spanning_edges maximum_spanning_edges", "parallel edges; Prim and Borůvka")
-    add("communities", "kernel louvain", "louvain_communities", "directions, levels")
-    add("communities", "kernel leiden", "leiden_communities leiden_partitions", "levels")
+    add("communities", "kernel louvain", "louvain_communities", "directions, levels, seeds")
+    add("communities", "kernel leiden", "leiden_communities", "levels")
     add("communities", "kernel label-propagation", "fast_label_propagation_communities asyn_lpa_communities")
     add("communities", "NumPy", "modularity partition_quality is_partition")
     add("degrees", "degrees", "isolates number_of_isolates number_of_selfloops is_regular is_k_regular s_metric "
