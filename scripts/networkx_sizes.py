@@ -72,7 +72,7 @@ def least(call: Any, graph: Any, backend: str, converts: bool) -> float:
     return min(times)
 
 
-def sizes(name: str) -> tuple[int | None, int]:
+def sizes(name: str) -> tuple[int | None, int | None]:
     """Return from which size on a function is faster with its conversion, and without."""
     cold: list[tuple[int, float]] = []
     kept: list[tuple[int, float]] = []
@@ -86,7 +86,7 @@ def sizes(name: str) -> tuple[int | None, int]:
         call("everedge")
         kept.append((size, plain / least(call, graph, "everedge", False)))
         if plain > LONG or min(cold[-1][1], kept[-1][1]) > FASTER or count > 8_000:
-            return first(cold), first(kept) or 1_000_000
+            return first(cold), first(kept)
         count *= 2
 
 

@@ -25,6 +25,8 @@ def quiet() -> Any:
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_parameters_are_those_of_networkx(name: str) -> None:
+    if name not in KNOWN:
+        pytest.skip("this NetworkX has no such function")
     ours = inspect.signature(getattr(backend, name)).parameters.values()
     theirs = inspect.signature(KNOWN[name].orig_func).parameters.values()
     assert [(one.name, one.default, one.kind) for one in ours] == [

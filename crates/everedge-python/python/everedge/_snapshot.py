@@ -121,6 +121,7 @@ class Snapshot(_kernels.Methods, Reading, Closing):
 
     def close(self) -> None:
         """Give the view and what it keeps in memory up; a second time does nothing."""
+        self._opened = None
         self._native.close()
 
     def __contains__(self, vertex: Id) -> bool:

@@ -10,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 
-from everedge._networkx.lists import Lists, Numbers, numbers_of
+from everedge._networkx.lists import Lists, Numbers, Rows, numbers_of
 from everedge._networkx.opened import SMALL, Opened
 
 _WORK_OF_MAKING = 40
@@ -83,6 +83,16 @@ class Converted(Opened):
             return self._row_of_node.get(node)
         except TypeError:
             return None
+
+    def rows(self, nodes: Any) -> Rows:
+        """Return the rows of those of some nodes that are in the graph."""
+        listed = list(nodes)
+        if isinstance(self.nodes, range) and set(map(type, listed)) == {int}:
+            array = np.array(listed)
+            found: Rows = array[(array >= 0) & (array < len(self.nodes))]
+            return found
+        rows = map(self._row_of_node.get, listed)
+        return np.array([row for row in rows if row is not None], np.int64)
 
     def live(self) -> Any:
         """Return the graph that was converted, if it is still there."""

@@ -55,7 +55,7 @@ class Backend:
         is_kept = bool(kept.get("backends", {}).get("everedge"))
         least = native.least_kept if is_kept else native.least
         if least is None:
-            return "converting the graph takes longer"
+            return "NetworkX is faster" if is_kept else "converting the graph takes longer"
         if len(graph) >= least or len(graph) + graph.number_of_edges() >= least:
             return True
         return f"on fewer than {least} nodes and edges NetworkX is faster"

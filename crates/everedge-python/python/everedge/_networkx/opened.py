@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from everedge._columns import word
 from everedge._graph import Graph
 from everedge._networkx.lists import Lists, Numbers, Parallel, Rows, lists_of, summed
 from everedge._snapshot import Snapshot
@@ -284,7 +285,7 @@ class OpenedSnapshot(Opened):
         native = self._snapshot._native
         if isinstance(node, str) is not (native.id_kind() == "text"):
             return None
-        found = native.find(str(node))
+        found = native.find(word(node))
         return None if found is None else int(np.searchsorted(self._snapshot._vertices.index, found))
 
     @cached_property

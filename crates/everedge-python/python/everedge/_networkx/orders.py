@@ -11,7 +11,7 @@ import numpy as np
 from everedge._networkx.components import count_of
 from everedge._networkx.lists import Lists, Numbers, Rows
 from everedge._networkx.opened import Opened, opened
-from everedge._networkx.searches import strong, weak
+from everedge._networkx.searches import strong, two_colors, weak
 
 
 def has_cycle(G: Any) -> bool:
@@ -170,10 +170,9 @@ def _colors(graph: Opened) -> Rows:
 
     Raises `NetworkXError` if two neighbors have the same.
     """
-    found = graph.ask().snapshot.bipartition()
-    if found is None:
+    colors = two_colors(graph)
+    if colors is None:
         raise nx.NetworkXError("Graph is not bipartite.")
-    colors: Rows = 1 - found.values.astype(np.int64)
     colors[graph.degrees == 0] = 0
     return colors
 
@@ -187,7 +186,7 @@ def color(G: Any) -> dict[Any, int]:
 
 def is_bipartite(G: Any) -> bool:
     graph = opened(G)
-    return not len(graph) or graph.ask().snapshot.bipartition() is not None
+    return not len(graph) or two_colors(graph) is not None
 
 
 def sets(G: Any, top_nodes: Any = None) -> tuple[set[Any], set[Any]]:

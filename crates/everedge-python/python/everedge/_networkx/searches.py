@@ -179,6 +179,30 @@ def _components(graph: Opened, connection: str) -> Rows:
     return found
 
 
+def two_colors(graph: Opened) -> Rows | None:
+    """Return a color for each row, 1 for the first of a component, so that neighbors have different ones; `None` if none do."""
+    if graph.asks(2 * _COMPONENTS_WORK):
+        found = graph.ask().snapshot.bipartition()
+        return None if found is None else 1 - found.values.astype(np.int64)
+    import scipy.sparse
+    import scipy.sparse.csgraph
+
+    # Each row is split into two halves, and an edge joins each half with the other half of its other end.
+    count = len(graph)
+    tails, heads = graph.single.tails.astype(np.int64), graph.single.heads.astype(np.int64)
+    ends = np.concatenate([tails, tails + count]), np.concatenate([heads + count, heads])
+    halves = scipy.sparse.coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(2 * count, 2 * count))
+    _, labels = scipy.sparse.csgraph.connected_components(
+        halves, directed=True, connection="weak" if graph.directed else "strong"
+    )
+    even, odd = labels[:count], labels[count:]
+    if (even == odd).any():
+        return None
+    _, firsts, component = np.unique(np.minimum(even, odd), return_index=True, return_inverse=True)
+    colors: Rows = (even == even[firsts[component]]).astype(np.int64)
+    return colors
+
+
 def is_one_piece(graph: Opened) -> bool:
     """Return whether every node reaches every other one; a graph without nodes is one piece."""
     return bool(((strong if graph.directed else weak)(graph) == 0).all())

@@ -15,13 +15,13 @@ class Native:
     """What answers it: kernels of everedge, or searches and matrices of SciPy and arrays of NumPy."""
     least: int | None
     """From how many nodes and edges on it is faster with a graph that is not converted yet; `None`: never."""
-    least_kept: int
-    """From how many on it is faster with a graph that is."""
+    least_kept: int | None
+    """From how many on it is faster with a graph that is; `None`: only with a graph of everedge."""
     limits: str = ""
     """What it leaves to NetworkX."""
 
 
-_DEFAULT = (1000, 100)
+_DEFAULT: tuple[int | None, int | None] = (1000, 100)
 
 
 def _all() -> dict[str, Native]:
@@ -31,16 +31,16 @@ def _all() -> dict[str, Native]:
         for name in names.split():
             found[name] = Native(module, by, *SIZES.get(name, _DEFAULT), limits)
 
-    add("centrality", "kernel pagerank; with weights or starts SciPy", "pagerank")
+    add("centrality", "kernel pagerank; SciPy", "pagerank")
     add("centrality", "kernel hits", "hits", "scores that are not normalized")
     add("centrality", "SciPy", "eigenvector_centrality katz_centrality")
     add("centrality", "degrees", "degree_centrality in_degree_centrality out_degree_centrality")
     add("centrality", "kernel bc", "betweenness_centrality", "weights, endpoints, samples")
     add("centrality", "kernel closeness", "closeness_centrality", "weights")
     add("centrality", "kernel harmonic", "harmonic_centrality", "weights, parts of the nodes")
-    add("components", "kernel wcc", "connected_components number_connected_components is_connected "
+    add("components", "kernel wcc; SciPy", "connected_components number_connected_components is_connected "
         "node_connected_component weakly_connected_components number_weakly_connected_components is_weakly_connected")
-    add("components", "kernel scc", "strongly_connected_components number_strongly_connected_components "
+    add("components", "kernel scc; SciPy", "strongly_connected_components number_strongly_connected_components "
         "is_strongly_connected attracting_components number_attracting_components is_attracting_component")
     add("components", "kernel articulation-points", "articulation_points is_biconnected")
     add("components", "kernel bridges", "bridges has_bridges")
@@ -50,7 +50,7 @@ def _all() -> dict[str, Native]:
     add("neighborhoods", "kernel kcore", "core_number", "directions")
     add("neighborhoods", "similarity", "jaccard_coefficient adamic_adar_index resource_allocation_index "
         "preferential_attachment", "loops")
-    add("paths", "kernel bfs", "single_source_shortest_path_length single_target_shortest_path_length "
+    add("paths", "kernel bfs; SciPy", "single_source_shortest_path_length single_target_shortest_path_length "
         "all_pairs_shortest_path_length descendants ancestors descendants_at_distance")
     add("paths", "SciPy", "single_source_shortest_path single_target_shortest_path all_pairs_shortest_path "
         "bfs_edges bfs_predecessors bfs_successors bfs_layers", "limits of depth, orders of neighbors")
@@ -68,10 +68,10 @@ def _all() -> dict[str, Native]:
         "all_pairs_bellman_ford_path_length", "weights below 0; paths along weights of 0")
     add("weighted", "two searches that meet", "dijkstra_path dijkstra_path_length bidirectional_dijkstra "
         "bellman_ford_path bellman_ford_path_length", "weights below 0")
-    add("orders", "kernel scc", "is_directed_acyclic_graph has_cycle")
+    add("orders", "kernel scc; SciPy", "is_directed_acyclic_graph has_cycle")
     add("orders", "NumPy", "topological_generations topological_sort dag_longest_path dag_longest_path_length")
-    add("orders", "kernel bipartition", "is_bipartite color sets", "directions")
-    add("orders", "kernel wcc", "is_tree is_forest is_arborescence is_branching")
+    add("orders", "kernel bipartition; SciPy", "is_bipartite color sets", "directions")
+    add("orders", "kernel wcc; SciPy", "is_tree is_forest is_arborescence is_branching")
     add("orders", "SciPy", "minimum_spanning_edges maximum_spanning_edges", "parallel edges; Prim and Borůvka")
     add("communities", "kernel louvain", "louvain_communities", "directions, levels, seeds")
     add("communities", "kernel leiden", "leiden_communities", "levels")
@@ -84,7 +84,7 @@ def _all() -> dict[str, Native]:
     return found
 
 
-SIZES: dict[str, tuple[int | None, int]] = {}
+SIZES: dict[str, tuple[int | None, int | None]] = {}
 """Measured sizes, by name: see `Native.least` and `least_kept`."""
 
 FUNCTIONS: dict[str, Native] = _all()
@@ -94,6 +94,8 @@ def markdown() -> str:
     """Return the table of the page about this backend."""
     rows = ["| function | answered by | from | from, kept | left to NetworkX |", "| --- | --- | ---: | ---: | --- |"]
     for name, native in sorted(FUNCTIONS.items()):
-        least = "-" if native.least is None else f"{native.least:,}"
-        rows.append(f"| `{name}` | {native.by} | {least} | {native.least_kept:,} | {native.limits} |")
+        least, kept = (
+            "-" if size is None else f"{size:,}" for size in (native.least, native.least_kept)
+        )
+        rows.append(f"| `{name}` | {native.by} | {least} | {kept} | {native.limits} |")
     return "\n".join(rows) + "\n"

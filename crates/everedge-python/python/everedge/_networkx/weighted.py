@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import Any
 
 import networkx as nx
@@ -19,6 +20,7 @@ from everedge._networkx.opened import Opened, opened
 from everedge._networkx.searches import depths, path
 
 _WORK = 10
+_PROBED_ARCS = 1024
 
 Lengths = npt.NDArray[np.float64]
 
@@ -74,12 +76,56 @@ class Roads:
             weights = kept
         return lists.matrix_of(weights.astype(np.float64))
 
+    def probe(self, row: int, target: int = -1) -> tuple[dict[int, Any], dict[int, int]] | None:
+        """Return the length to each row that one reaches, the nearest first, and the row before it; `None` if they are many.
+
+        It ends at `target`. Cost: a thousand edges at most.
+        """
+        lengths: dict[int, Any] = {}
+        seen: dict[int, Any] = {row: 0}
+        before = {row: -1}
+        fringe: list[tuple[Any, int]] = [(0, row)]
+        arcs = 0
+        while fringe:
+            length, u = heappop(fringe)
+            if u in lengths:
+                continue
+            lengths[u] = length
+            if u == target:
+                break
+            edges = self._edges_of(u)
+            arcs += len(edges)
+            if arcs > _PROBED_ARCS:
+                return None
+            for v, weight in edges:
+                through = length + weight
+                if v not in seen or through < seen[v]:
+                    seen[v], before[v] = through, u
+                    heappush(fringe, (through, v))
+        return lengths, before
+
+    def _edges_of(self, row: int) -> list[tuple[int, Any]]:
+        if self.weights is None:
+            return [(v, 1) for v in self.graph.neighbors_of(row, False)]
+        lists = self.graph.out
+        place = slice(int(lists.starts[row]), int(lists.starts[row + 1]))
+        return list(zip(lists.heads[place].tolist(), self.weights[place].tolist(), strict=True))
+
     def between(self, source: Any, target: Any) -> tuple[Any, list[Any]] | None:
         """Return a shortest path and its length; `None` if there is none."""
         graph = self.graph
         u, v = graph.find(source), graph.find(target)
         if u is None or v is None:
             return None
+        probed = self.probe(u, v)
+        if probed is not None:
+            lengths_to, before = probed
+            if v not in lengths_to:
+                return None
+            way = [v]
+            while way[-1] != u:
+                way.append(before[way[-1]])
+            return lengths_to[v], graph.named(np.array(way[::-1]))
         if self.weights is None:
             rows = path(graph, u, v)
             return None if rows is None else (len(rows) - 1, graph.named(rows))
@@ -89,9 +135,9 @@ class Roads:
                 return None
             parents, way = self.parents(lengths), [v]
             while way[-1] != u:
-                before = int(parents[way[-1]])
-                assert before >= 0, "a length that no edge leads to"
-                way.append(before)
+                parent = int(parents[way[-1]])
+                assert parent >= 0, "a length that no edge leads to"
+                way.append(parent)
             return self.shown(lengths[v : v + 1])[0], graph.named(np.array(way[::-1]))
         asked = graph.ask(self.weight, "min")
         start, end = asked.vertices_of(np.array([u, v])).tolist()
@@ -133,12 +179,19 @@ class Roads:
 
     def lengths_by_node(self, rows: Rows, cutoff: Any) -> dict[Any, Any]:
         """Return the length to each node that is reached, the nearest first."""
+        probed = self.probe(int(rows[0])) if len(rows) == 1 else None
+        if probed is not None:
+            kept = {row: length for row, length in probed[0].items() if cutoff is None or length <= cutoff}
+            return dict(zip(self.graph.named(np.array(list(kept), np.int64)), kept.values(), strict=True))
         lengths = self.lengths(rows)
         near = self.near(lengths, cutoff)
         return dict(zip(self.graph.named(near), self.shown(lengths[near]), strict=True))
 
     def paths_by_node(self, rows: Rows, cutoff: Any) -> tuple[dict[Any, Any], dict[Any, list[Any]]]:
         """Return the length of a shortest path to each node that is reached, and that path."""
+        probed = self.probe(int(rows[0])) if len(rows) == 1 else None
+        if probed is not None:
+            return self._named_paths(*probed, cutoff)
         lengths = self.lengths(rows)
         near = self.near(lengths, cutoff)
         nodes = self.graph.named(near)
@@ -150,6 +203,18 @@ class Roads:
         for node, before in zip(self.graph.named(others), befores, strict=True):
             paths[node] = [*paths[before], node]
         return dict(zip(nodes, self.shown(lengths[near]), strict=True)), paths
+
+
+    def _named_paths(
+        self, lengths: dict[int, Any], before: dict[int, int], cutoff: Any
+    ) -> tuple[dict[Any, Any], dict[Any, list[Any]]]:
+        kept = [row for row, length in lengths.items() if cutoff is None or length <= cutoff]
+        names = dict(zip(kept, self.graph.named(np.array(kept, np.int64)), strict=True))
+        paths: dict[Any, list[Any]] = {}
+        for row, name in names.items():
+            parent = before[row]
+            paths[name] = [name] if parent < 0 else [*paths[names[parent]], name]
+        return {name: lengths[row] for row, name in names.items()}, paths
 
 
 def multi_source_dijkstra_path_length(
