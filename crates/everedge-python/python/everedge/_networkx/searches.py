@@ -21,13 +21,15 @@ _PROBED_ARCS = 1024
 class Probe:
     """The beginning of a breadth-first search from one row, which is all of it if few rows are reached."""
 
-    def __init__(self, graph: Opened, row: int, reverse: bool = False, target: int = -1) -> None:
+    def __init__(
+        self, graph: Opened, row: int, reverse: bool = False, target: int = -1, limit: float = np.inf
+    ) -> None:
         self.parents = {row: -1}
         """The row that each was discovered from, in the order of discovery."""
         level, self.depths = [row], [0]
         self.is_whole = False
         arcs = 0
-        while level and target not in self.parents:
+        while level and target not in self.parents and self.depths[-1] < limit:
             following = []
             for u in level:
                 neighbors = graph.neighbors_of(u, reverse)
@@ -97,8 +99,10 @@ def depths(graph: Opened, row: int, reverse: bool = False) -> npt.NDArray[np.int
 
 def nearest(graph: Opened, row: int, limit: float, reverse: bool) -> tuple[Rows, Rows]:
     """Return the rows up to `limit` away from one, the nearest first, and how far each is."""
-    probe = Probe(graph, row, reverse)
-    if not probe.is_whole and graph.asks(1, _MANY):
+    probe = Probe(graph, row, reverse, limit=limit)
+    if probe.is_whole:
+        return np.array(list(probe.parents)), np.array(probe.depths)
+    if graph.asks(1, _MANY):
         away = graph.ask(reverse=reverse).depths(row)
         rows = np.flatnonzero((away >= 0) & (away <= limit))
         rows = rows[np.argsort(away[rows], kind="stable")]
