@@ -106,8 +106,8 @@ def hits(
     graph = opened(G)
     if not len(graph):
         return {}, {}
-    if max_iter <= 0:
-        raise nx.PowerIterationFailedConvergence(max_iter)
+    if max_iter < 100:
+        raise NotImplementedError("only a limit of 100 or more: NetworkX counts something else")
     weights = graph.weights("weight")
     if len(graph) < 2 or not graph.edge_count or not normalized or not fits(weights) or (weights is not None and weights.min() < 0):
         raise NotImplementedError("only normalized scores of graphs with edges, by weights of 32 bits that are not negative")

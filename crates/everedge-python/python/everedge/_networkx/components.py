@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 
 from everedge._networkx.lists import Rows
-from everedge._networkx.opened import Opened, opened
+from everedge._networkx.opened import Opened, lazily, opened
 from everedge._networkx.searches import sinks_first, strong, weak
 
 
@@ -124,6 +124,7 @@ def is_biconnected(G: Any) -> bool:
     return len(graph) > 1 and bool((weak(graph) == 0).all()) and not len(_cut_rows(graph))
 
 
+@lazily
 def bridges(G: Any, root: Any = None) -> Iterator[tuple[Any, Any]]:
     graph = opened(G)
     if root is not None and graph.find(root) is None:

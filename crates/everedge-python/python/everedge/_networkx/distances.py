@@ -45,32 +45,34 @@ def eccentricity(G: Any, v: Any = None, sp: Any = None, weight: Any = None) -> A
     return found[v] if graph.find(v) is not None else found
 
 
-def _all(G: Any, e: Any, weight: Any) -> tuple[Opened, Any]:
+def _all(G: Any, e: Any, usebounds: bool, weight: Any) -> tuple[Opened, Any]:
     """Return the graph and the eccentricity of each row."""
     if e is not None:
         raise NotImplementedError("only eccentricities that are not given")
     graph = opened(G)
     _counts_edges(graph, weight)
+    if usebounds is True and not graph.directed and not is_one_piece(graph):
+        raise nx.NetworkXError("Cannot compute metric because graph is not connected.")
     return graph, eccentricities(graph)
 
 
 def diameter(G: Any, e: Any = None, usebounds: bool = False, weight: Any = None) -> int:
-    return int(_all(G, e, weight)[1].max())
+    return int(_all(G, e, usebounds, weight)[1].max())
 
 
 def radius(G: Any, e: Any = None, usebounds: bool = False, weight: Any = None) -> int:
-    return int(_all(G, e, weight)[1].min())
+    return int(_all(G, e, usebounds, weight)[1].min())
 
 
 def center(G: Any, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
-    graph, found = _all(G, e, weight)
+    graph, found = _all(G, e, usebounds, weight)
     if not len(graph) and not graph.directed and weight is None and usebounds is not True:
         raise nx.NetworkXPointlessConcept("G has no nodes.")
     return graph.named(np.flatnonzero(found == found.min()))
 
 
 def periphery(G: Any, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
-    graph, found = _all(G, e, weight)
+    graph, found = _all(G, e, usebounds, weight)
     return graph.named(np.flatnonzero(found == found.max()))
 
 

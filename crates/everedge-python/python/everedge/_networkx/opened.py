@@ -6,10 +6,11 @@ on it as it is, and its lists are read when a function first needs them.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -71,6 +72,7 @@ class Opened(ABC):
     def __init__(self, directed: bool, multigraph: bool) -> None:
         self.directed = directed
         self.multigraph = multigraph
+        self._turned_weights: dict[str, Numbers] = {}
         self._asked: dict[tuple[str | None, Parallel, bool], Asked] = {}
 
     @property
@@ -162,7 +164,11 @@ class Opened(ABC):
     def weights_into(self, attribute: str | None) -> Numbers | None:
         """Return the weights of `into.heads`, as `weights` does."""
         weights = self.weights(attribute)
-        return weights[self.out.turned[1]] if self.directed and weights is not None else weights
+        if weights is None or attribute is None or not self.directed:
+            return weights
+        if attribute not in self._turned_weights:
+            self._turned_weights[attribute] = weights[self.out.turned[1]]
+        return self._turned_weights[attribute]
 
     @cached_property
     def is_loop(self) -> npt.NDArray[np.bool_]:
@@ -346,6 +352,29 @@ def opened(graph: Any) -> Opened:
             graph._opened = OpenedSnapshot(Snapshot(graph._native))
         return graph._opened
     raise NotImplementedError(f"a {type(graph).__name__} is no graph of everedge")
+
+
+Iterators = TypeVar("Iterators", bound=Callable[..., Iterator[Any]])
+
+
+def lazily(function: Iterators) -> Iterators:
+    """Let what a function raises about nodes and graphs wait until its iterator is asked, as that of a generator does."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **words: Any) -> Iterator[Any]:
+        import networkx as nx
+
+        try:
+            return function(*args, **words)
+        except nx.NetworkXException as error:
+            return _raising(error)
+
+    return call  # type: ignore[return-value]
+
+
+def _raising(error: Exception) -> Iterator[Any]:
+    raise error
+    yield
 
 
 def _made(graph: Opened, weights: Numbers | None, parallel: Parallel, turns: bool) -> Snapshot:

@@ -10,7 +10,7 @@ import numpy as np
 
 from everedge._networkx.components import count_of
 from everedge._networkx.lists import Lists, Numbers, Rows
-from everedge._networkx.opened import Opened, opened
+from everedge._networkx.opened import Opened, lazily, opened
 from everedge._networkx.searches import strong, two_colors, weak
 
 
@@ -50,6 +50,7 @@ def _generations(lists: Lists, degrees: Rows) -> Iterator[Rows]:
         rows = freed[places[freed] == order]
 
 
+@lazily
 def topological_generations(G: Any) -> Iterator[list[Any]]:
     graph = opened(G)
     if not graph.directed:
@@ -106,10 +107,7 @@ def _on_live(graph: Opened, degrees: Rows, nodes: list[Any]) -> Iterator[list[An
 
 
 def topological_sort(G: Any) -> Iterator[Any]:
-    graph = opened(G)
-    if not graph.directed:
-        raise nx.NetworkXError("Topological sort not defined on undirected graphs.")
-    return (node for generation in _named_generations(graph) for node in generation)
+    return (node for generation in topological_generations(G) for node in generation)
 
 
 def dag_longest_path_rows(graph: Opened, weights: Numbers | None) -> tuple[Rows, Numbers]:

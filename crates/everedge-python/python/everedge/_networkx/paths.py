@@ -12,15 +12,15 @@ import networkx as nx
 import numpy as np
 
 from everedge._networkx.lists import Rows
-from everedge._networkx.opened import Asked, Opened, opened
+from everedge._networkx.opened import Asked, Opened, lazily, opened
 from everedge._networkx.searches import Search, depths, is_one_piece, nearest, path
 
 
-def row_of(graph: Opened, node: Any, what: str = "Source") -> int:
+def row_of(graph: Opened, node: Any, what: str = "Source", verb: str = "is not in") -> int:
     """Return the row of a node. Raises `NodeNotFound` for what is none."""
     row = graph.find(node)
     if row is None:
-        raise nx.NodeNotFound(f"{what} {node} is not in G")
+        raise nx.NodeNotFound(f"{what} {node} {verb} G")
     return row
 
 
@@ -68,12 +68,12 @@ def _paths(graph: Opened, row: int, cutoff: Any, forward: bool) -> dict[Any, lis
 
 def single_source_shortest_path(G: Any, source: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     graph = opened(G)
-    return _paths(graph, row_of(graph, source), cutoff, True)
+    return _paths(graph, row_of(graph, source, "Source", "not in"), cutoff, True)
 
 
 def single_target_shortest_path(G: Any, target: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     graph = opened(G)
-    return _paths(graph, row_of(graph, target, "Target"), cutoff, False)
+    return _paths(graph, row_of(graph, target, "Target", "not in"), cutoff, False)
 
 
 def all_pairs_shortest_path(G: Any, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
@@ -104,6 +104,7 @@ def has_path(G: Any, source: Any, target: Any) -> bool:
     return _between(opened(G), source, target) is not None
 
 
+@lazily
 def bfs_edges(
     G: Any, source: Any, reverse: bool = False, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, Any]]:
@@ -122,12 +123,14 @@ def _from_any(graph: Opened, source: Any, reverse: bool = False) -> Search:
     return Search(graph, row, reverse)
 
 
+@lazily
 def bfs_predecessors(
     G: Any, source: Any, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, Any]]:
     return ((v, u) for u, v in bfs_edges(G, source, False, depth_limit, sort_neighbors))
 
 
+@lazily
 def bfs_successors(
     G: Any, source: Any, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, list[Any]]]:
@@ -144,6 +147,7 @@ def bfs_successors(
     return ((parent, children[begin:end]) for parent, begin, end in parts)
 
 
+@lazily
 def bfs_layers(G: Any, sources: Any) -> Iterator[list[Any]]:
     graph = opened(G)
     if graph.find(sources) is None:

@@ -21,15 +21,13 @@ _PROBED_ARCS = 1024
 class Probe:
     """The beginning of a breadth-first search from one row, which is all of it if few rows are reached."""
 
-    def __init__(
-        self, graph: Opened, row: int, reverse: bool = False, target: int = -1, limit: float = np.inf
-    ) -> None:
+    def __init__(self, graph: Opened, row: int, reverse: bool = False, limit: float = np.inf) -> None:
         self.parents = {row: -1}
         """The row that each was discovered from, in the order of discovery."""
         level, self.depths = [row], [0]
         self.is_whole = False
         arcs = 0
-        while level and target not in self.parents and self.depths[-1] < limit:
+        while level and self.depths[-1] < limit:
             following = []
             for u in level:
                 neighbors = graph.neighbors_of(u, reverse)
@@ -114,9 +112,9 @@ def nearest(graph: Opened, row: int, limit: float, reverse: bool) -> tuple[Rows,
 
 def path(graph: Opened, source: int, target: int) -> Rows | None:
     """Return the rows of a shortest path; `None` if there is none."""
-    probe = Probe(graph, source, target=target)
-    if probe.is_whole or target in probe.parents:
-        return _back(probe.parents, target)
+    met = _meeting(graph, source, target)
+    if met is not None:
+        return np.array(met) if met else None
     if graph.asks(1):
         asked = graph.ask()
         u, v = asked.vertices_of(np.array([source, target])).tolist()
@@ -133,14 +131,36 @@ def path(graph: Opened, source: int, target: int) -> Rows | None:
     return np.array(rows[::-1])
 
 
-def _back(parents: dict[int, int], target: int) -> Rows | None:
-    """Return the rows on the way to one; `None` if it was not reached."""
-    if target not in parents:
-        return None
-    rows = [target]
-    while parents[rows[-1]] >= 0:
-        rows.append(parents[rows[-1]])
-    return np.array(rows[::-1])
+def _meeting(graph: Opened, source: int, target: int) -> list[int] | None:
+    """Return a shortest path as NetworkX finds it, by two searches that meet; none if there is none, `None` if it takes long."""
+    if source == target:
+        return [source]
+    before: tuple[dict[int, int], dict[int, int]] = ({source: -1}, {target: -1})
+    fringes = [[source], [target]]
+    arcs = 0
+    while fringes[0] and fringes[1]:
+        side = 0 if len(fringes[0]) <= len(fringes[1]) else 1
+        level, fringes[side] = fringes[side], []
+        for u in level:
+            neighbors = graph.neighbors_of(u, side == 1)
+            arcs += len(neighbors)
+            if arcs > _PROBED_ARCS:
+                return None
+            for v in neighbors:
+                if v not in before[side]:
+                    before[side][v] = u
+                    fringes[side].append(v)
+                if v in before[1 - side]:
+                    return [*way_back(before[0], v)[::-1], *way_back(before[1], v)[1:]]
+    return []
+
+
+def way_back(before: dict[int, int], row: int) -> list[int]:
+    """Return a row, the one before it, and so on."""
+    rows = [row]
+    while before[rows[-1]] >= 0:
+        rows.append(before[rows[-1]])
+    return rows
 
 
 def weak(graph: Opened) -> Rows:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from heapq import heappop, heappush
+from itertools import count
 from typing import Any
 
 import networkx as nx
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from everedge._networkx.lists import Numbers, Rows, fits, lists_of
 from everedge._networkx.opened import Opened, opened
-from everedge._networkx.searches import depths, path
+from everedge._networkx.searches import depths, path, way_back
 
 _WORK = 10
 _PROBED_ARCS = 1024
@@ -84,16 +85,18 @@ class Roads:
         lengths: dict[int, Any] = {}
         seen: dict[int, Any] = {row: 0}
         before = {row: -1}
-        fringe: list[tuple[Any, int]] = [(0, row)]
+        fringe: list[tuple[Any, int, int]] = [(0, 0, row)]
         arcs = 0
+        # Of equal lengths the one that was found first goes first, as in NetworkX.
+        turns = count(1)
         while fringe:
-            length, u = heappop(fringe)
+            length, _, u = heappop(fringe)
             if u in lengths:
                 continue
             lengths[u] = length
             if u == target:
                 break
-            edges = self._edges_of(u)
+            edges = self._edges_of(u, False)
             arcs += len(edges)
             if arcs > _PROBED_ARCS:
                 return None
@@ -101,31 +104,69 @@ class Roads:
                 through = length + weight
                 if v not in seen or through < seen[v]:
                     seen[v], before[v] = through, u
-                    heappush(fringe, (through, v))
+                    heappush(fringe, (through, next(turns), v))
         return lengths, before
 
-    def _edges_of(self, row: int) -> list[tuple[int, Any]]:
-        if self.weights is None:
-            return [(v, 1) for v in self.graph.neighbors_of(row, False)]
-        lists = self.graph.out
-        place = slice(int(lists.starts[row]), int(lists.starts[row + 1]))
-        return list(zip(lists.heads[place].tolist(), self.weights[place].tolist(), strict=True))
+    def _reached(self, source: int, target: int) -> tuple[Any, list[int]] | None:
+        """Return the same by one search."""
+        probed = self.probe(source, target)
+        if probed is None:
+            return None
+        lengths, before = probed
+        return (lengths[target], way_back(before, target)[::-1]) if target in lengths else (None, [])
 
-    def between(self, source: Any, target: Any) -> tuple[Any, list[Any]] | None:
-        """Return a shortest path and its length; `None` if there is none."""
+    def _meeting(self, source: int, target: int) -> tuple[Any, list[int]] | None:
+        """Return the length of a shortest path and its rows as NetworkX finds them, by two searches that meet.
+
+        None are the rows if there is no path, and `None` is returned if it takes long.
+        """
+        lengths: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
+        before, seen = ({source: -1}, {target: -1}), ({source: 0}, {target: 0})
+        fringes: list[list[tuple[Any, int, int]]] = [[(0, 0, source)], [(0, 1, target)]]
+        turns, arcs, side = count(2), 0, 1
+        shortest, middle = None, -1
+        while fringes[0] and fringes[1]:
+            side = 1 - side
+            length, _, u = heappop(fringes[side])
+            if u in lengths[side]:
+                continue
+            lengths[side][u] = length
+            if u in lengths[1 - side]:
+                return shortest, [*way_back(before[0], middle)[::-1], *way_back(before[1], middle)[1:]]
+            edges = self._edges_of(u, side == 1)
+            arcs += len(edges)
+            if arcs > _PROBED_ARCS:
+                return None
+            for v, weight in edges:
+                through = length + weight
+                if v in lengths[side] or through >= seen[side].get(v, np.inf):
+                    continue
+                seen[side][v], before[side][v] = through, u
+                heappush(fringes[side], (through, next(turns), v))
+                if v in seen[1 - side] and (shortest is None or through + seen[1 - side][v] < shortest):
+                    shortest, middle = through + seen[1 - side][v], v
+        return None, []
+
+    def _edges_of(self, row: int, reverse: bool) -> list[tuple[int, Any]]:
+        if self.weights is None:
+            return [(v, 1) for v in self.graph.neighbors_of(row, reverse)]
+        lists = self.graph.into if reverse else self.graph.out
+        weights = self.graph.weights_into(self.weight) if reverse else self.weights
+        assert weights is not None
+        place = slice(int(lists.starts[row]), int(lists.starts[row + 1]))
+        return list(zip(lists.heads[place].tolist(), weights[place].tolist(), strict=True))
+
+    def between(
+        self, source: Any, target: Any, both_ways: bool = False
+    ) -> tuple[Any, list[Any]] | None:
+        """Return the length of a shortest path and that path; `None` if there is none. It is searched from one end or from both."""
         graph = self.graph
         u, v = graph.find(source), graph.find(target)
         if u is None or v is None:
             return None
-        probed = self.probe(u, v)
-        if probed is not None:
-            lengths_to, before = probed
-            if v not in lengths_to:
-                return None
-            way = [v]
-            while way[-1] != u:
-                way.append(before[way[-1]])
-            return lengths_to[v], graph.named(np.array(way[::-1]))
+        met = self._meeting(u, v) if both_ways else self._reached(u, v)
+        if met is not None:
+            return (met[0], graph.named(np.array(met[1]))) if met[1] else None
         if self.weights is None:
             rows = path(graph, u, v)
             return None if rows is None else (len(rows) - 1, graph.named(rows))
@@ -289,7 +330,7 @@ def bidirectional_dijkstra(G: Any, source: Any, target: Any, weight: Any = "weig
             raise nx.NodeNotFound(f"{what} {node} is not in G")
     if source == target:
         return 0, [source]
-    found = roads.between(source, target)
+    found = roads.between(source, target, True)
     if found is None:
         raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
     return found
@@ -340,13 +381,16 @@ def johnson(G: Any, weight: Any = "weight") -> dict[Any, dict[Any, list[Any]]]:
 
 
 def bellman_ford_path(G: Any, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
-    path: list[Any] = single_source_bellman_ford(G, source, target, weight)[1]
+    try:
+        path: list[Any] = single_source_bellman_ford(G, source, target, weight)[1]
+    except nx.NetworkXNoPath:
+        raise nx.NetworkXNoPath(f"Target {target} cannot be reached from given sources") from None
     return path
 
 
 def bellman_ford_path_length(G: Any, source: Any, target: Any, weight: Any = "weight") -> Any:
     if source == target:
-        _source(Roads(G, weight), source)
+        Roads(G, weight).row_of(source)
         return 0
     try:
         return single_source_bellman_ford(G, source, target, weight)[0]
