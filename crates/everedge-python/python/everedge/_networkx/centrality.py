@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge._errors import KernelError
-from everedge._networkx.lists import fits
 from everedge._networkx.opened import Opened, opened
 from everedge._networkx.paths import row_of
 from everedge._networkx.searches import depths, weak
@@ -109,8 +108,10 @@ def hits(
     if max_iter < 100:
         raise NotImplementedError("only a limit of 100 or more: NetworkX counts something else")
     weights = graph.weights("weight")
-    if len(graph) < 2 or not graph.edge_count or not normalized or not fits(weights) or (weights is not None and weights.min() < 0):
-        raise NotImplementedError("only normalized scores of graphs with edges, by weights of 32 bits that are not negative")
+    if len(graph) < 2 or not graph.edge_count or not normalized:
+        raise NotImplementedError("only normalized scores of graphs with edges")
+    if not graph.fits("weight") or graph.least_weight("weight") < 0:
+        raise NotImplementedError("only weights of 32 bits that are not negative")
     asked = graph.ask("weight", "sum")
     try:
         hubs, authorities = asked.snapshot.hits(

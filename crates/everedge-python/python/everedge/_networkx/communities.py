@@ -13,7 +13,7 @@ import networkx as nx
 import numpy as np
 
 from everedge._networkx.components import grouped
-from everedge._networkx.lists import Numbers, fits, summed
+from everedge._networkx.lists import Numbers, summed
 from everedge._networkx.opened import Opened, opened
 
 _SEEDS = 1 << 63
@@ -22,7 +22,7 @@ _SEEDS = 1 << 63
 def _found(graph: Opened, kernel: str, weight: Any, seed: Any, **parameters: float) -> list[set[Any]]:
     """Return the communities that a kernel finds, each named by its first node."""
     weights = graph.weights(weight)
-    if not fits(weights) or (weights is not None and weights.min() < 0):
+    if not graph.fits(weight) or graph.least_weight(weight) < 0:
         raise NotImplementedError("only weights of 32 bits that are not negative")
     asked = graph.ask(weight, "sum")
     drawn = seed.randrange(_SEEDS) if isinstance(seed, random.Random) else seed

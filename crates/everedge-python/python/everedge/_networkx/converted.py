@@ -151,12 +151,22 @@ def converted(graph: Any, name: str | None) -> Converted:
         raise NotImplementedError(f"{name}: a {type(graph).__name__} is no graph of NetworkX")
     if _has_neighbors_of_its_own(type(graph)):
         raise NotImplementedError(f"{name}: a {type(graph).__name__} says by itself what its neighbors are")
-    kept = getattr(graph, "__networkx_cache__", None)
-    if kept and nx.config.cache_converted_graphs:
-        for one in list(kept.get("backends", {}).get("everedge", {}).values()):
+    if nx.config.cache_converted_graphs:
+        for one in _kept(graph):
             if isinstance(one, Converted) and one.live() is graph:
                 return one
     return Converted(graph)
+
+
+def _kept(graph: Any) -> list[Any]:
+    """Return what NetworkX keeps of a graph for this backend; it drops that when the graph changes."""
+    kept = getattr(graph, "__networkx_cache__", None) or {}
+    return list(kept.get("backends", {}).get("everedge", {}).values())
+
+
+def is_kept(graph: Any, converted: object) -> bool:
+    """Return whether NetworkX keeps a conversion of a graph: that has not changed then."""
+    return any(one is converted for one in _kept(graph))
 
 
 def _has_neighbors_of_its_own(kind: type) -> bool:

@@ -123,8 +123,3 @@ def summed(rows: Rows, weights: Numbers, count: int) -> Numbers:
     sums = np.zeros(count, np.int64)
     np.add.at(sums, rows, weights)
     return sums
-
-
-def fits(weights: Numbers | None) -> bool:
-    """Return whether kernels, which keep weights in 32 bits, see them as they are."""
-    return weights is None or bool((weights.astype(np.float32) == weights).all())

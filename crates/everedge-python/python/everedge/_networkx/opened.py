@@ -73,6 +73,7 @@ class Opened(ABC):
         self.directed = directed
         self.multigraph = multigraph
         self._turned_weights: dict[str, Numbers] = {}
+        self._known_facts: dict[str, tuple[float, bool]] = {}
         self._asked: dict[tuple[str | None, Parallel, bool], Asked] = {}
 
     @property
@@ -212,6 +213,23 @@ class Opened(ABC):
             return self.out.lengths + self.into.lengths
         loops = self.out.tails[self.is_loop]
         return self.out.lengths + np.bincount(loops, minlength=len(self))
+
+    def least_weight(self, attribute: str | None) -> float:
+        """Return the smallest weight; 1 if all are 1."""
+        return self._facts(attribute)[0]
+
+    def fits(self, attribute: str | None) -> bool:
+        """Return whether kernels, which keep weights in 32 bits, see them as they are."""
+        return self._facts(attribute)[1]
+
+    def _facts(self, attribute: str | None) -> tuple[float, bool]:
+        weights = self.weights(attribute)
+        if weights is None or not len(weights) or attribute is None:
+            return 1, True
+        if attribute not in self._known_facts:
+            is_kept = bool((weights.astype(np.float32) == weights).all())
+            self._known_facts[attribute] = float(weights.min()), is_kept
+        return self._known_facts[attribute]
 
     def strengths(self, attribute: str | None) -> Numbers:
         """Return the sum of weights at each row as NetworkX counts: a loop twice."""

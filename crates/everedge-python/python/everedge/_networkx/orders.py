@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 
 from everedge._networkx.components import count_of
+from everedge._networkx.converted import is_kept
 from everedge._networkx.lists import Lists, Numbers, Rows
 from everedge._networkx.opened import Opened, lazily, opened
 from everedge._networkx.searches import strong, two_colors, weak
@@ -75,7 +76,7 @@ def _named_generations(graph: Opened) -> Iterator[list[Any]]:
 def _has_changed(graph: Opened, rows: Rows, nodes: list[Any]) -> bool:
     """Return whether the graph that was converted has other edges now at some nodes."""
     live = graph.live()
-    if live is None:
+    if live is None or is_kept(live, graph):
         return False
     adjacency, missing = live._adj, ()
     lengths = [len(adjacency.get(node, missing)) for node in nodes]

@@ -13,7 +13,7 @@ import numpy as np
 
 from everedge._networkx.lists import Rows
 from everedge._networkx.opened import Asked, Opened, lazily, opened
-from everedge._networkx.searches import Search, depths, is_one_piece, nearest, path
+from everedge._networkx.searches import Search, is_one_piece, nearest, path
 
 
 def row_of(graph: Opened, node: Any, what: str = "Source", verb: str = "is not in") -> int:
@@ -180,8 +180,8 @@ def _reached(graph: Opened, source: Any, reverse: bool) -> set[Any]:
     if row is None:
         kind = "digraph" if graph.directed else "graph"
         raise nx.NetworkXError(f"The node {source} is not in the {kind}.")
-    is_reached = depths(graph, row, reverse) > 0
-    return set(graph.named(np.flatnonzero(is_reached)))
+    rows, away = nearest(graph, row, np.inf, reverse)
+    return set(graph.named(rows[away > 0]))
 
 
 def sums_of_distances(asked: Asked, count: int) -> Rows:

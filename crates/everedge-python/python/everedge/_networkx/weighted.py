@@ -16,7 +16,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from everedge._networkx.lists import Numbers, Rows, fits, lists_of
+from everedge._networkx.lists import Numbers, Rows, lists_of
 from everedge._networkx.opened import Opened, opened
 from everedge._networkx.searches import depths, path, way_back
 
@@ -33,9 +33,9 @@ class Roads:
         self.graph: Opened = opened(G)
         self.weight = weight
         self.weights: Numbers | None = self.graph.weights(weight)
-        if self.weights is not None and len(self.weights) and self.weights.min() < 0:
+        if self.graph.least_weight(weight) < 0:
             raise NotImplementedError("only weights that are not negative")
-        self._fits = fits(self.weights)
+        self._fits = self.graph.fits(weight)
 
     def row_of(self, node: Any) -> int:
         """Return the row of a node. Raises `NodeNotFound` for what is none."""
@@ -200,7 +200,7 @@ class Roads:
 
     def tight(self, lengths: Lengths) -> tuple[Rows, Rows]:
         """Return the ends of the edges on shortest paths, by their heads, and for each the nearest tails first."""
-        if self.weights is not None and len(self.weights) and self.weights.min() == 0:
+        if self.graph.least_weight(self.weight) == 0:
             raise NotImplementedError("only paths along weights above 0")
         lists = self.graph.into
         weights = self.graph.weights_into(self.weight)
@@ -412,11 +412,13 @@ def single_source_bellman_ford(
     G: Any, source: Any, target: Any = None, weight: Any = "weight"
 ) -> Any:
     roads = Roads(G, weight)
+    if source == target:
+        if roads.graph.find(source) is None:
+            raise nx.NodeNotFound(f"Node {source} is not found in the graph")
+        return 0, [source]
     rows = _source(roads, source)
     if target is None:
         return roads.paths_by_node(rows, None)
-    if source == target:
-        return 0, [source]
     found = roads.between(source, target)
     if found is None:
         raise nx.NetworkXNoPath(f"Node {target} not reachable from {source}")
