@@ -155,6 +155,7 @@ def main() -> None:
     parser.add_argument("--directed", action="store_true")
     parser.add_argument("--acyclic", action="store_true", help="leave out edges to names that come before")
     parser.add_argument("--weighted", action="store_true", help="draw weights from 1 to 99")
+    parser.add_argument("--largest", action="store_true", help="keep the largest component alone")
     parser.add_argument("--functions", default="")
     parser.add_argument("--pairs", action="store_true", help="functions of all pairs, too")
     parser.add_argument("--backends", default="everedge,rustworkx,parallel")
@@ -165,10 +166,13 @@ def main() -> None:
     warnings.simplefilter("ignore")
     nx.config.warnings_to_ignore.add("cache")
     graph = read(options.file, options.directed, options.acyclic, options.weighted)
+    if options.largest:
+        pieces = nx.strongly_connected_components if options.directed else nx.connected_components
+        graph = graph.subgraph(max(pieces(graph), key=len)).copy()
     print(json.dumps({"file": options.file, "nodes": len(graph), "edges": graph.number_of_edges()}), flush=True)
     suited = DIRECTED if options.directed else UNDIRECTED
-    names = options.functions.split(",") if options.functions else suited + EITHER
-    names += (ACYCLIC if options.acyclic else []) + (ALL_PAIRS if options.pairs else [])
+    names = suited + EITHER + (ACYCLIC if options.acyclic else []) + (ALL_PAIRS if options.pairs else [])
+    names = options.functions.split(",") if options.functions else names
     for name in names:
         call = calls_of(graph, name)
         times: dict[str, list[float]] = {}
