@@ -6,19 +6,21 @@
 
 use std::sync::Arc;
 
-use loom::cell::UnsafeCell;
 use loom::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use loom::thread;
 
 mod atomics {
     pub(super) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 }
+#[expect(clippy::duplicate_mod, reason = "the same source, with the atomics of the model")]
 #[path = "pinning.rs"]
 mod pinning;
 
 use self::atomics::AtomicU64;
 
 const STATES: u64 = 3;
+/// What a unit holds that was used again.
+const OVERWRITTEN: u64 = u64::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Defect {
@@ -34,12 +36,12 @@ struct Graph {
     place: AtomicU64,
     newest: AtomicU64,
     /// What each state names.
-    units: Vec<UnsafeCell<u64>>,
+    units: Vec<AtomicU64>,
 }
 
 impl Graph {
     fn new() -> Self {
-        let units = (0..STATES).map(UnsafeCell::new).collect();
+        let units = (0..STATES).map(AtomicU64::new).collect();
         Self { place: AtomicU64::new(pinning::NONE), newest: AtomicU64::new(0), units }
     }
 
@@ -54,7 +56,7 @@ impl Graph {
                 _ => oldest(),
             };
             if oldest >= state {
-                self.units[state as usize - 1].with_mut(|_overwritten| {});
+                self.units[state as usize - 1].store(OVERWRITTEN, Relaxed);
             }
         }
     }
@@ -67,7 +69,7 @@ impl Graph {
             _ => self.newest.load(Acquire),
         };
         pinning::pin(&self.place, found);
-        self.units[found as usize].with(|_read| {});
+        assert_eq!(self.units[found as usize].load(Relaxed), found, "what is read is as it was");
         pinning::unpin(&self.place);
     }
 }

@@ -9,12 +9,13 @@ from pathlib import Path
 from textwrap import dedent
 
 import everedge
+from everedge._networkx.table import FUNCTIONS
 
 ROOT = Path(__file__).parents[3]
 
 
-def check_example(page: str, directory: Path) -> None:
-    section = page.partition("## In Python\n")[2].partition("\n## ")[0]
+def check_example(page: str, directory: Path, heading: str = "In Python") -> None:
+    section = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
     example, printed = section[section.index("    import everedge\n") :].split("\nprints\n\n")
     shown = re.match("(?:    .*\n)+", printed + "\n")
     assert shown
@@ -26,6 +27,12 @@ def check_example(page: str, directory: Path) -> None:
 
 def test_the_example_prints_what_it_is_said_to(tmp_path: Path) -> None:
     check_example((ROOT / "README.md").read_text(), tmp_path)
+
+
+def test_the_example_of_networkx_prints_what_it_is_said_to(tmp_path: Path) -> None:
+    check_example((ROOT / "README.md").read_text(), tmp_path, "NetworkX, faster")
+    pages = (ROOT / "README.md", ROOT / "docs" / "networkx.md")
+    assert all(f"{len(FUNCTIONS)} functions" in page.read_text() for page in pages)
 
 
 def test_the_page_about_versions_prints_what_it_is_said_to(tmp_path: Path) -> None:

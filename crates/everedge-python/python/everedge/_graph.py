@@ -93,6 +93,8 @@ class Graph(Closing):
     <Graph example: adjacency on dram, 3 vertices, 3 edges>
     """
 
+    __networkx_backend__ = "everedge"
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -561,6 +563,14 @@ class Graph(Closing):
         """Return what the graph is and how large it is."""
         with self._using() as native:
             return Stats(**native.stats())
+
+    def is_directed(self) -> bool:
+        """Return whether edges have a direction; the name is NetworkX's, whose functions take the graph."""
+        return self.stats().directed
+
+    def is_multigraph(self) -> bool:
+        """Return whether a pair may have several edges; the name is NetworkX's, whose functions take the graph."""
+        return not self.stats().simple
 
     def compact(self) -> Compaction:
         """Rewrite what has changed without what was deleted, sorted, to be read faster.

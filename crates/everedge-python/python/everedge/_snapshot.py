@@ -39,8 +39,12 @@ class Snapshot(_kernels.Methods, Reading, Closing):
     (3, 2, array([2, 0, 0], dtype=uint32))
     """
 
+    __networkx_backend__ = "everedge"
+
     def __init__(self, native: _native.View) -> None:
         self._native = native
+        self._opened: object | None = None
+        """What functions of NetworkX have made of it."""
 
     @property
     def num_vertices(self) -> int:
@@ -67,6 +71,14 @@ class Snapshot(_kernels.Methods, Reading, Closing):
     def weighted(self) -> bool:
         """Whether edges carry a weight."""
         return self._native.is_weighted()
+
+    def is_directed(self) -> bool:
+        """Return whether edges have a direction; the name is NetworkX's, whose functions take the snapshot."""
+        return self.directed
+
+    def is_multigraph(self) -> bool:
+        """Return whether a pair may have several edges; the name is NetworkX's, whose functions take the snapshot."""
+        return not self._native.is_simple()
 
     @property
     def vertices(self) -> npt.NDArray[Any]:
@@ -109,6 +121,7 @@ class Snapshot(_kernels.Methods, Reading, Closing):
 
     def close(self) -> None:
         """Give the view and what it keeps in memory up; a second time does nothing."""
+        self._opened = None
         self._native.close()
 
     def __contains__(self, vertex: Id) -> bool:

@@ -1,0 +1,174 @@
+"""The backend as a user meets it: graphs that are opened, conversions that are kept, and what is left to NetworkX."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+import everedge
+from everedge._networkx.converted import Converted
+from everedge._networkx.interface import backend
+from everedge._networkx.table import FUNCTIONS, markdown
+
+ROOT = Path(__file__).parents[3]
+KNOWN = nx.utils.backends._registered_algorithms
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Any:
+    nx.config.warnings_to_ignore.add("cache")
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_parameters_are_those_of_networkx(name: str) -> None:
+    if name not in KNOWN:
+        pytest.skip("this NetworkX has no such function")
+    ours = inspect.signature(getattr(backend, name)).parameters.values()
+    theirs = inspect.signature(KNOWN[name].orig_func).parameters.values()
+    assert [(one.name, one.default, one.kind) for one in ours] == [
+        (one.name, one.default, one.kind) for one in theirs
+    ]
+
+
+def test_networkx_knows_all_of_them() -> None:
+    assert set(nx.utils.backends.backend_info["everedge"]["functions"]) == set(FUNCTIONS)
+    assert len(FUNCTIONS) >= 60
+    assert "kernel pagerank" in nx.pagerank.__doc__
+
+
+def test_the_page_has_the_table_of_the_code() -> None:
+    assert markdown() in (ROOT / "docs" / "networkx.md").read_text()
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("simple", [True, False])
+def test_graphs_of_everedge_are_opened(directed: bool, simple: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Converted, "__init__", lambda *_: pytest.fail("converted"))
+    edges = [("app", "lib"), ("app", "libc"), ("lib", "libc"), ("libc", "app"), ("tool", "libc")]
+    graph = everedge.Graph("g", medium="dram", directed=directed, simple=simple)
+    graph.add_edges(*zip(*edges, strict=True))
+    graph.add_vertices(["alone"])
+    known = graph.snapshot().to_networkx()
+    for one in (graph, graph.snapshot()):
+        assert nx.pagerank(one) == pytest.approx(nx.pagerank(known))
+        assert nx.shortest_path(one, "tool", "lib") == nx.shortest_path(known, "tool", "lib")
+        assert nx.single_source_shortest_path(one, "tool") == nx.single_source_shortest_path(known, "tool")
+        assert dict(nx.degree_centrality(one)) == nx.degree_centrality(known)
+        assert nx.to_numpy_array(known, dtype=int).tolist() == nx.adjacency_matrix(one).toarray().tolist()
+        with pytest.raises(nx.NodeNotFound, match="nobody"):
+            nx.has_path(one, "nobody", "app")
+        with pytest.raises(nx.NetworkXNoPath):
+            nx.shortest_path(one, "alone", "app")
+    if directed:
+        found = {frozenset(one) for one in nx.strongly_connected_components(graph)}
+        assert frozenset(["app", "lib", "libc"]) in found
+    else:
+        assert {"alone"} in list(nx.connected_components(graph))
+    graph.add_edges(["libc"], ["tool"])
+    assert nx.has_path(graph, "app", "tool")
+
+
+def test_numbers_with_gaps_and_weights() -> None:
+    graph = everedge.Graph("g", medium="dram", weighted=True)
+    graph.add_edges([3, 9, 3, 9], [9, 40, 40, 3], [1, 2, 9, 0.5])
+    known = graph.snapshot().to_networkx()
+    assert nx.dijkstra_path_length(graph, 3, 40) == 3.0
+    assert nx.dijkstra_path(graph, 3, 40) == [3, 9, 40]
+    assert nx.single_source_dijkstra(graph, 9) == nx.single_source_dijkstra(known, 9)
+    assert nx.pagerank(graph) == pytest.approx(nx.pagerank(known))
+    assert nx.single_target_shortest_path_length(graph, 40) == {40: 0, 3: 1, 9: 1}
+    assert nx.shortest_path(graph, 9) == nx.shortest_path(known, 9)
+    assert 7 not in nx.closeness_centrality(graph)
+
+
+def test_what_the_backend_lacks_is_done_by_networkx_if_that_is_wanted() -> None:
+    graph = everedge.Graph("g", medium="dram", directed=False, simple=True)
+    graph.add_edges([0, 1, 2], [1, 2, 0])
+    with pytest.raises(NotImplementedError, match="girth"):
+        nx.girth(graph)
+    nx.config.fallback_to_nx = True
+    try:
+        assert nx.girth(graph) == 3
+        assert nx.triangles(graph, [0]) == {0: 1}
+    finally:
+        nx.config.fallback_to_nx = False
+
+
+def test_a_graph_is_converted_once_until_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    conversions = []
+    convert = Converted.__init__
+    monkeypatch.setattr(Converted, "__init__", lambda self, graph: (conversions.append(1), convert(self, graph))[1])
+    graph = nx.path_graph(5)
+    nx.set_edge_attributes(graph, 2, "cost")
+    assert nx.has_path(graph, 0, 4, backend="everedge")
+    assert nx.dijkstra_path_length(graph, 0, 4, weight="cost", backend="everedge") == 8
+    assert nx.dijkstra_path_length(graph, 0, 4, weight="weight", backend="everedge") == 4
+    assert len(conversions) == 1
+    graph.add_edge(0, 4, cost=1)
+    assert nx.dijkstra_path_length(graph, 0, 4, weight="cost", backend="everedge") == 1
+    assert len(conversions) == 2
+    with nx.config(cache_converted_graphs=False):
+        nx.is_connected(graph, backend="everedge")
+    assert len(conversions) == 3
+
+
+def test_the_configuration_chooses_it_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    ask = backend.closeness_centrality
+    monkeypatch.setattr(backend, "closeness_centrality", lambda *args, **words: (calls.append(1), ask(*args, **words))[1])
+    small, large = nx.path_graph(3), nx.gnp_random_graph(1000, 0.02, seed=1)
+    with nx.config(backend_priority=["everedge"]):
+        assert nx.closeness_centrality(small)[1] == 1.0
+        assert not calls
+        assert len(nx.closeness_centrality(large)) == 1000
+    assert calls
+    assert "faster" in backend.should_run("closeness_centrality", (small,), {})
+    assert backend.should_run("closeness_centrality", (large,), {}) is True
+
+
+def test_weights_that_are_functions_or_no_numbers_are_left_to_networkx() -> None:
+    graph = nx.path_graph(3)
+    with pytest.raises(NotImplementedError):
+        nx.dijkstra_path(graph, 0, 2, weight=lambda *_: 1, backend="everedge")
+    graph.add_edge(0, 1, weight="heavy")
+    with pytest.raises(NotImplementedError):
+        nx.dijkstra_path(graph, 0, 2, backend="everedge")
+    assert backend.can_run("dijkstra_path", (graph, 0, 2), {"weight": lambda *_: 1}) is not True
+
+
+def test_functions_that_networkx_only_names() -> None:
+    graph = nx.barbell_graph(5, 0)
+    for found in (
+        nx.community.leiden_communities(graph, seed=1, backend="everedge"),
+        nx.community.louvain_communities(graph, backend="everedge"),
+        list(nx.community.fast_label_propagation_communities(graph, seed=1, backend="everedge")),
+    ):
+        assert sorted(map(sorted, found)) == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
+
+
+def test_a_graph_that_changes_while_it_is_sorted() -> None:
+    graph = nx.DiGraph([(1, 2), (2, 3), (3, 4)])
+    order = nx.topological_sort(graph, backend="everedge")
+    assert next(order) == 1
+    graph.add_edge(4, 5)
+    graph.remove_node(2)
+    with pytest.raises(RuntimeError, match="changed"):
+        list(order)
+
+
+def test_graphs_come_back() -> None:
+    graph = everedge.Graph("g", medium="dram", simple=True)
+    graph.add_edges([0, 1], [1, 2])
+    assert set(backend.convert_to_nx(graph).edges) == {(0, 1), (1, 2)}
+    assert set(backend.convert_to_nx(graph.snapshot()).edges) == {(0, 1), (1, 2)}
+    made = nx.path_graph(3)
+    converted = backend.convert_from_nx(made)
+    assert backend.convert_to_nx(converted) is made
+    del made
+    assert set(backend.convert_to_nx(converted).edges) == {(0, 1), (1, 2)}
+    with pytest.raises(NotImplementedError, match="list"):
+        backend.convert_from_nx([1, 2])
