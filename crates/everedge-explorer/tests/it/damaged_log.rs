@@ -50,7 +50,7 @@ fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
     let named =
         entries.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), path));
-    let files = named.filter(|(name, _)| name != "lock");
+    let files = named.filter(|(name, _)| !["lock", "readers"].contains(&name.as_str()));
     files.map(|(name, path)| (name, fs::read(path).unwrap())).collect()
 }
 

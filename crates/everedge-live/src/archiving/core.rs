@@ -662,7 +662,8 @@ impl<L: Layout> Core<L> {
         work: impl FnOnce(&mut Archive<L>) -> R,
     ) -> R {
         let unwinding = Unwinding(self);
-        let pins = self.volume.pins().filter(|_| L::CHANGES_IN_PLACE);
+        let changes_files = L::CHANGES_IN_PLACE && self.volume.access() == Access::Write;
+        let pins = self.volume.pins().filter(|_| changes_files);
         let _changing = pins.map(Pins::change_in_place);
         let was_torn = std::mem::replace(&mut archive.is_torn, true);
         let done = watch::undisturbed(|| work(archive));
