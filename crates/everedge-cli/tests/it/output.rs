@@ -199,7 +199,7 @@ fn a_limit_on_the_size_of_files_is_an_error_and_leaves_no_half_file() {
 #[test]
 fn a_limit_on_open_files_is_named_in_the_error() {
     let home = Home::new("1 2\n");
-    let output = limited(&home, "-n 6", "stats graph");
+    let output = limited(&home, "-n 5", "stats graph");
     assert!(only_line(&output).contains("ulimit -n"));
 }
 
