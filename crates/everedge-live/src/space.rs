@@ -626,11 +626,21 @@ impl Space {
             state.next = unused.end;
             state.given_back.insert(unused);
         }
-        self.give_ranges_back(state, rest)
+        Ok(())
     }
 
-    /// Gives the medium back the long free ranges inside of the file, so far that `rest` stays free.
-    fn give_ranges_back(&self, state: &mut State, rest: Room) -> Result<()> {
+    /// Gives the medium back the long free ranges inside of the file, but for the reserve; on one that is nearly full none: they
+    /// might be somebody else's when they are needed.
+    ///
+    /// # Errors
+    /// If the medium fails.
+    pub fn give_ranges_back(&self) -> Result<()> {
+        let mut state = self.lock();
+        if self.region.free_bytes() < self.region.len() {
+            return Ok(());
+        }
+        let rest = state.reserve;
+        let state = &mut *state;
         let long = state.free.by_len.range((GIVEN_BACK_UNITS_MIN, 0)..).rev();
         for range in long.map(|&(len, start)| start..start + len).collect::<Vec<_>>() {
             state.free.cut(&range);

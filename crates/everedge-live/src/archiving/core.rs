@@ -590,7 +590,8 @@ impl<L: Layout> Core<L> {
             outcome => outcome?,
         }
         let _restarted = self.log.restart_ring(self.layout.options().log_bytes)?;
-        self.layout.shrink()
+        self.layout.shrink()?;
+        self.layout.lists().spaces.iter().try_for_each(|space| space.give_ranges_back())
     }
 
     /// Moves what waits in memory to the medium.
