@@ -15,8 +15,6 @@ const RING_GROWTH_BYTES_MIN: u64 = 64 << 10;
 const RING_GROWTH_BYTES_MAX: u64 = 64 << 20;
 /// Insertions leave free at most so much.
 const KEPT_BYTES_MAX: u64 = 1 << 20;
-/// A ring that starts anew keeps this share of what lists take for insertions, or as much as for deletions.
-const LISTS_SHARE: u64 = 8;
 /// Page faults of the ring are taken so far ahead: little enough that its stores find it cached.
 const POPULATE_BYTES: u64 = 512 << 10;
 
@@ -151,8 +149,8 @@ impl EdgeLog {
     }
 
     /// Starts the ring anew at the beginning of the file, with `capacity` bytes, and gives back
-    /// the rest of the file but for what deletions need, and as much for insertions, or a share of what lists take where that is
-    /// less: a medium that is full of lists may have room in them only. Returns false, and does nothing, if the log is
+    /// the rest of the file but for what deletions need, and as much for insertions: a medium that is
+    /// full of lists may have room in them only. Returns false, and does nothing, if the log is
     /// not empty.
     pub fn restart_ring(&self, capacity: u64) -> Result<bool> {
         // Nobody flushes meanwhile what may be given back.
@@ -168,12 +166,7 @@ impl EdgeLog {
         anchor.base = state.head;
         anchor.tail_generation = anchor.generation;
         anchor.capacity = capacity.next_multiple_of(64);
-        let kept = kept_for_deletions(&anchor, false);
-        let for_insertions = self.lists.get().map_or(kept, |lists| {
-            let bytes: u64 = lists.spaces.iter().map(|space| space.region().len()).sum();
-            kept.min((bytes / LISTS_SHARE).next_multiple_of(RING_GROWTH_BYTES_MIN))
-        });
-        anchor.allocated = (kept + for_insertions).min(self.allocated());
+        anchor.allocated = (2 * kept_for_deletions(&anchor, false)).min(self.allocated());
         self.write_anchor(&anchor)?;
         // Whoever copies the ring as it was finds that it has begun anew.
         (state.anchor, state.kept_from, state.granted) = (anchor, anchor.tail, 0);
