@@ -13,10 +13,12 @@ use std::time::{Duration, Instant};
 pub(crate) struct SmallFileSystem<'a>(&'a Path);
 
 impl SmallFileSystem<'_> {
-    /// Mounts so many MiB, or with 0 as many as there are; none without the right to.
+    /// Mounts so many MiB and a page for the table of a graph's readers, or with 0 as many as there are; none without
+    /// the right to.
     pub(crate) fn mount(path: &Path, size: u32) -> Option<SmallFileSystem<'_>> {
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &format!("size={size}m"), "tmpfs"]).arg(path);
+        let kib = if size == 0 { 0 } else { size * 1024 + 4 };
+        mount.args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs"]).arg(path);
         let is_mounted = mount.status().is_ok_and(|status| status.success());
         is_mounted.then_some(SmallFileSystem(path))
     }
