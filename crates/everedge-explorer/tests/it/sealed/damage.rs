@@ -85,7 +85,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
             false => files.push(entry),
         }
     }
-    files.retain(|file| !file.ends_with("lock"));
+    files.retain(|file| !file.ends_with("lock") && !file.ends_with("readers"));
     files.sort();
     files
 }
