@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use everedge_live::{Error, Result, Space, UNIT_BYTES, Waiting};
-use everedge_medium::Region;
+use everedge_medium::{Pins, Region};
 use parking_lot::Mutex;
 
 /// Bytes of a line: the unit of places.
@@ -174,17 +174,13 @@ impl Pool {
         if places.peek().is_none() {
             return;
         }
-        if self.has_readers() {
-            let held = self.waiting.lock().hold(self.region().pins(), (hint, places.collect()));
-            held.into_iter().for_each(|(hint, places)| self.put_on_shelf(hint, places));
-        } else {
-            self.put_on_shelf(hint, places);
+        let pins = self.region().pins();
+        // Nothing is collected where nobody reads.
+        if !pins.is_some_and(Pins::are_older_read) {
+            return self.put_on_shelf(hint, places);
         }
-    }
-
-    /// Whether other processes read a state that may name blocks which are given back now.
-    fn has_readers(&self) -> bool {
-        self.region().pins().is_some_and(|pins| pins.oldest() < pins.newest())
+        let held = self.waiting.lock().hold(pins, (hint, places.collect()));
+        held.into_iter().for_each(|(hint, places)| self.put_on_shelf(hint, places));
     }
 
     /// Takes blocks back that only other processes have read, and none does any more.

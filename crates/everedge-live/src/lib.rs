@@ -3,6 +3,8 @@
 
 mod archiving;
 mod batch;
+mod extents;
+mod free_units;
 mod log;
 mod names;
 mod options;
@@ -15,13 +17,14 @@ mod waiting;
 pub use archiving::*;
 pub use batch::*;
 pub use everedge_medium::{Error, Result, Volume};
+pub use extents::Extents;
 pub use log::*;
 pub use names::{AnnouncedNames, ExternalId, HeldNames, NAMES, NameRef, Names};
 pub use options::{
     Durability, GraphHead, GraphOptions, IdKind, LayoutName, LayoutOptions, medium_text,
 };
 pub use recovery::Recovery;
-pub use space::{Extents, FILE_BYTES_MAX, OpenReserve, Room, Space, UNIT_BYTES};
+pub use space::{FILE_BYTES_MAX, OpenReserve, Room, Space, UNIT_BYTES};
 pub use verification::{Verification, verify_view};
 pub use waiting::Waiting;
 

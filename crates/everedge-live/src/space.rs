@@ -10,17 +10,16 @@
 //!   successful: there is a range then as long as the longest that was not found.
 //! - S3: what is taken leaves the reserve free, but for whoever has opened it: on a full medium it
 //!   makes room by writing something anew that is shorter then.
+//! - S4: units that a state on the medium named wait until no other process reads it (`waiting.rs`).
 //! - S5: units of ranges that were given back to the medium are not taken before it has set room aside for them
 //!   again; until then they count as none.
-//! - S4: units that a state on the medium named wait until no other process reads it (`waiting.rs`).
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::free_units::FreeUnits;
 use crate::waiting::Waiting;
 use crate::{Error, Result};
 use everedge_medium::Region;
@@ -180,7 +179,7 @@ impl Space {
     /// After opening: takes over which units are free before `next`, but for what was given back to the medium (S5), and
     /// what other processes may read.
     fn adopt_free(&self, mut next: u64, mut free: FreeUnits) -> Result<()> {
-        let pins = self.region.pins().filter(|pins| pins.oldest() < pins.newest());
+        let pins = self.region.pins().filter(|pins| pins.are_older_read());
         let unused = next..self.total().max(next);
         let pages = |hole: Range<u64>| {
             let end = hole.end.div_ceil(PAGE_BYTES) * PAGE_UNITS;
@@ -667,180 +666,9 @@ impl Space {
     }
 }
 
-/// Units that belong to somebody: when the last one who refers to them is gone, they are free.
-///
-/// A shard refers to the units that its lists lie in, and so does each snapshot that shares the
-/// shard and the image on the medium that names them. So units are used again only when no view
-/// reads them and no opening would look for them.
-pub struct Extents {
-    space: Arc<Space>,
-    units: Mutex<Vec<Range<u64>>>,
-}
-
-impl Extents {
-    /// Returns units of `space` that were taken.
-    pub fn new(space: &Arc<Space>, units: Vec<Range<u64>>) -> Arc<Self> {
-        Arc::new(Self { space: space.clone(), units: Mutex::new(units) })
-    }
-
-    /// Takes more units, `wanted` or at least `least`.
-    ///
-    /// # Errors
-    /// As [`Space::take_units`].
-    pub fn take(&self, least: u64, wanted: u64) -> Result<Range<u64>> {
-        let taken = self.space.take_units(least, wanted)?;
-        let mut units = self.units.lock();
-        match units.last_mut() {
-            Some(last) if last.end == taken.start => last.end = taken.end,
-            _ => units.push(taken.clone()),
-        }
-        Ok(taken)
-    }
-
-    /// Takes more units, `wanted` or those of the shortest free range.
-    ///
-    /// # Errors
-    /// As [`Space::take_some`].
-    pub fn take_some(&self, wanted: u64) -> Result<Range<u64>> {
-        let taken = self.space.take_some(wanted)?;
-        self.units.lock().push(taken.clone());
-        Ok(taken)
-    }
-
-    /// Returns all units, in the order in which they were taken.
-    pub fn units(&self) -> Vec<Range<u64>> {
-        self.units.lock().clone()
-    }
-
-    /// Returns where the farthest of them ends.
-    pub fn end(&self) -> u64 {
-        self.units.lock().iter().map(|range| range.end).max().unwrap_or(0)
-    }
-
-    /// Returns how many units there are.
-    pub fn count(&self) -> u64 {
-        self.units.lock().iter().map(|range| range.end - range.start).sum()
-    }
-}
-
-impl Drop for Extents {
-    fn drop(&mut self) {
-        self.space.give_back(self.units.get_mut().drain(..));
-    }
-}
-
-/// Free units, found by place and by number.
-#[derive(Default)]
-struct FreeUnits {
-    /// The end of each range by its start; ranges do not touch.
-    by_start: BTreeMap<u64, u64>,
-    /// Length and start of each range.
-    by_len: BTreeSet<(u64, u64)>,
-    /// How many they are.
-    count: u64,
-}
-
-impl FreeUnits {
-    fn insert(&mut self, range: Range<u64>) {
-        let Range { mut start, mut end } = range;
-        if start == end {
-            return;
-        }
-        if let Some(before) = self.before(start) {
-            self.remove(before..start);
-            start = before;
-        }
-        if let Some(&after_end) = self.by_start.get(&end) {
-            self.remove(end..after_end);
-            end = after_end;
-        }
-        self.by_start.insert(start, end);
-        self.by_len.insert((end - start, start));
-        self.count += end - start;
-    }
-
-    /// Returns what of a range is in this.
-    fn parts_in(&self, range: &Range<u64>) -> Vec<Range<u64>> {
-        let first = self.by_start.range(..=range.start).next_back().map_or(range.start, |r| *r.0);
-        let overlapping = self.by_start.range(first..range.end.max(first));
-        let parts = overlapping.map(|(&start, &end)| start.max(range.start)..end.min(range.end));
-        parts.filter(|part| part.start < part.end).collect()
-    }
-
-    /// Takes a part of one range.
-    fn cut(&mut self, part: &Range<u64>) {
-        let found = self.by_start.range(..=part.start).next_back();
-        let (&start, &end) = found.expect("a range that the part is of");
-        self.remove(start..end);
-        self.insert(start..part.start);
-        self.insert(part.end..end);
-    }
-
-    /// Returns the start of the range that ends at `end`, if there is one.
-    fn before(&self, end: u64) -> Option<u64> {
-        let (&start, _) =
-            self.by_start.range(..end).next_back().filter(|(_, last)| **last == end)?;
-        Some(start)
-    }
-
-    fn remove(&mut self, range: Range<u64>) {
-        self.by_start.remove(&range.start);
-        self.by_len.remove(&(range.end - range.start, range.start));
-        self.count -= range.end - range.start;
-    }
-
-    /// Takes `wanted` units from the shortest range that has so many, or all of the longest range
-    /// if that has `least`.
-    fn take(&mut self, least: u64, wanted: u64) -> Option<Range<u64>> {
-        let fitting = self.by_len.range((wanted, 0)..).next();
-        let longest = || self.by_len.last().filter(|(len, _)| *len >= least);
-        let &(len, start) = fitting.or_else(longest)?;
-        self.remove(start..start + len);
-        let end = start + len.min(wanted);
-        self.insert(end..start + len);
-        Some(start..end)
-    }
-
-    /// Takes all of the shortest range.
-    fn take_shortest(&mut self) -> Option<Range<u64>> {
-        let &(len, start) = self.by_len.first()?;
-        self.remove(start..start + len);
-        Some(start..start + len)
-    }
-
-    /// Returns the units of the longest range.
-    fn longest(&self) -> u64 {
-        self.by_len.last().map_or(0, |&(len, _)| len)
-    }
-
-    /// Takes the range that ends at `end`, if there is one. Returns its start.
-    fn take_last(&mut self, end: u64) -> Option<u64> {
-        let (&start, _) = self.by_start.last_key_value().filter(|(_, last)| **last == end)?;
-        self.remove(start..end);
-        Some(start)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn free_units_join_and_the_best_fit_is_taken() {
-        let mut free = FreeUnits::default();
-        for range in [0..2, 10..30, 4..6, 2..4, 40..45] {
-            free.insert(range);
-        }
-        assert_eq!(free.by_start.len(), 3);
-        assert_eq!(free.longest(), 20);
-        assert_eq!(free.take(1, 5), Some(40..45));
-        assert_eq!(free.take(1, 5), Some(0..5));
-        assert_eq!(free.take(1, 100), Some(10..30));
-        assert_eq!(free.take(2, 100), None);
-        free.insert(6..9);
-        assert_eq!((free.take_last(8), free.take_last(9)), (None, Some(5)));
-        assert!(free.by_start.is_empty() && free.by_len.is_empty() && free.count == 0);
-    }
 
     const ENOSPC: i32 = 28;
 

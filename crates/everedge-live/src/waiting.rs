@@ -27,11 +27,8 @@ impl<T> Waiting<T> {
 
     /// Takes what was freed just now. Returns it if nobody may read it.
     pub fn hold(&mut self, pins: Option<&Pins>, freed: T) -> Option<T> {
-        let newest = match pins {
-            Some(pins) if pins.oldest() < pins.newest() => pins.newest(),
-            _ => return Some(freed),
-        };
-        self.things.push_back((newest, freed));
+        let Some(pins) = pins.filter(|pins| pins.are_older_read()) else { return Some(freed) };
+        self.things.push_back((pins.newest(), freed));
         None
     }
 

@@ -47,6 +47,7 @@ pub(super) const READERS: &str = "readers";
 pub(super) const READERS_BYTES: u64 = 4096;
 
 const MAGIC_AND_VERSION: u64 = u32::from_le_bytes(*b"RDRS") as u64 | 1 << 32;
+/// Where the words of the table are.
 const HEAD: u64 = 0;
 const BOUND: u64 = 8;
 const CHANGES: u64 = 16;
@@ -111,7 +112,7 @@ impl Table {
         pinning::oldest(self.map.double_words(first, self.bound() as usize).iter())
     }
 
-    /// Tries to lock one byte for each of some places. Returns whether nobody else has them.
+    /// Tries to lock some bytes, or waits for them. Returns whether nobody else has them.
     fn lock(&self, start: u64, len: u64, lock: Lock, waits: bool) -> rustix::io::Result<bool> {
         let Some(file) = &self.file else { return Ok(true) };
         let mut range = range_of(start, len, lock);
@@ -179,9 +180,7 @@ impl Drop for Changing<'_> {
         let mut changing = lock(&self.0.changing);
         *changing -= 1;
         if *changing == 0 {
-            // Also where the last writer was killed in the middle of a change, or this one begins in one.
-            let word = self.0.table.word(CHANGES);
-            word.store((word.load(SeqCst) | 1).wrapping_add(1), SeqCst);
+            self.0.end_changes();
         }
     }
 }
@@ -193,7 +192,18 @@ impl Pins {
 
     pub(super) fn of_file(file: OwnedFd, path: &Path) -> Result<Pins> {
         let table = Table::of(file, path, true)?;
-        Ok(Pins::new(table.expect("a table whose head was just written")))
+        let pins = Pins::new(table.expect("a table whose head was just written"));
+        // The last writer may have been killed in the middle of a change: nothing goes on now.
+        if !pins.table.word(CHANGES).load(SeqCst).is_multiple_of(2) {
+            pins.end_changes();
+        }
+        Ok(pins)
+    }
+
+    /// Makes the number of changes in place another even one.
+    fn end_changes(&self) {
+        let word = self.table.word(CHANGES);
+        word.store((word.load(SeqCst) | 1).wrapping_add(1), SeqCst);
     }
 
     fn new(table: Table) -> Pins {
@@ -223,24 +233,30 @@ impl Pins {
         self.table.oldest(PINS)
     }
 
+    /// Returns whether somebody reads an older state than the newest: what is freed now may be named by it.
+    pub fn are_older_read(&self) -> bool {
+        self.oldest() < self.newest()
+    }
+
     /// Returns the position in the log from which on somebody copies it, or the largest there is.
     pub fn oldest_position(&self) -> u64 {
         self.table.oldest(LOG_PINS)
     }
 
     /// Says that something is changed in place, until what is returned is dropped. Waits a moment for who just
-    /// copies it.
+    /// copies it, and then lets that begin anew.
     pub fn change_in_place(&self) -> Changing<'_> {
         let start = Instant::now();
-        while self.oldest_position() != NOTHING && start.elapsed() < COPY_TIME {
+        while self.oldest_position() != NOTHING {
+            if start.elapsed() > COPY_TIME {
+                self.take_positions_back();
+            }
             sleep(COPY_PAUSE);
         }
         let mut changing = lock(&self.changing);
         *changing += 1;
-        let word = self.table.word(CHANGES);
         if *changing == 1 {
-            // Another odd number than the one that a writer has left which was killed.
-            word.store((word.load(SeqCst) + 1) | 1, SeqCst);
+            self.table.word(CHANGES).fetch_add(1, SeqCst);
             fence(SeqCst);
         }
         Changing(self)
@@ -392,5 +408,104 @@ impl Pin {
 impl Drop for Pin {
     fn drop(&mut self) {
         self.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, OpenOptions};
+
+    use super::*;
+
+    const NAME: &str = "readers";
+
+    fn opened(home: &Path) -> OwnedFd {
+        let file: File = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(home.join(NAME))
+            .unwrap();
+        file.set_len(READERS_BYTES).unwrap();
+        file.into()
+    }
+
+    fn writer(home: &Path) -> Pins {
+        let pins = Pins::of_file(opened(home), &home.join(NAME)).unwrap();
+        pins.note_newest(7);
+        pins
+    }
+
+    fn reader(home: &Path) -> Pin {
+        Pin::take(opened(home), &home.join(NAME)).unwrap().unwrap()
+    }
+
+    #[test]
+    fn what_is_pinned_is_the_oldest_until_its_reader_ends() {
+        let home = tempfile::tempdir().unwrap();
+        let pins = writer(home.path());
+        assert_eq!((pins.oldest(), pins.oldest_position()), (NOTHING, NOTHING));
+        let (first, second) = (reader(home.path()), reader(home.path()));
+        assert_eq!(pins.oldest(), 0, "all, until they know better");
+        first.pin_log();
+        first.pin(5, 640);
+        second.pin(7, 128);
+        assert_eq!((pins.oldest(), pins.oldest_position()), (5, 128));
+        assert!(second.release_log() && first.release_log());
+        drop(first);
+        assert_eq!((pins.oldest(), pins.oldest_position()), (7, NOTHING));
+        // As if its process had been killed: the lock goes, and the pin stays.
+        let Pin { table, .. } = &second;
+        table.lock(PINS + 8, 8, Lock::None, false).unwrap();
+        pins.note_newest(8);
+        assert_eq!(pins.oldest(), NOTHING);
+    }
+
+    #[test]
+    fn nobody_enters_while_a_file_is_cut_and_none_is_cut_while_somebody_reads() {
+        let home = tempfile::tempdir().unwrap();
+        let pins = writer(home.path());
+        let pin = reader(home.path());
+        assert!(pins.alone(|| ()).is_none() && pins.are_some());
+        pin.release();
+        assert!(pins.alone(|| ()).is_none(), "it may still map the end of a file");
+        drop(pin);
+        let entering = pins.alone(|| {
+            let path = home.path().to_owned();
+            let entering = std::thread::spawn(move || drop(reader(&path)));
+            sleep(Duration::from_millis(20));
+            assert!(!entering.is_finished());
+            entering
+        });
+        entering.expect("nobody reads").join().unwrap();
+    }
+
+    #[test]
+    fn a_change_that_a_killed_writer_has_left_holds_no_reader_up() {
+        let home = tempfile::tempdir().unwrap();
+        let killed = writer(home.path());
+        std::mem::forget(killed.change_in_place());
+        let pin = reader(home.path());
+        assert!(!pin.changes().is_multiple_of(2));
+        let left = pin.changes();
+        let pins = writer(home.path());
+        assert!(pin.changes().is_multiple_of(2) && pin.changes() != left);
+        let changing = pins.change_in_place();
+        assert!(!pin.changes().is_multiple_of(2));
+        drop(changing);
+        assert!(pin.changes().is_multiple_of(2));
+    }
+
+    #[test]
+    fn a_reader_that_stands_still_holds_a_writer_up_once() {
+        let home = tempfile::tempdir().unwrap();
+        let pins = writer(home.path());
+        let pin = reader(home.path());
+        pin.pin_log();
+        let start = Instant::now();
+        (0..100).for_each(|_| drop(pins.change_in_place()));
+        assert!(start.elapsed() < 20 * COPY_TIME, "{:?}", start.elapsed());
+        assert!(!pin.release_log(), "what it has copied does not count");
     }
 }

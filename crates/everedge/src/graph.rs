@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use everedge_core::{Edge, GraphView, VertexId};
 use everedge_live::{Batch, Changes, GraphHead, Names, Recovery, Totals};
-use everedge_medium::{Access, Kind, MANIFEST, Manifest, MeterReading, Volume};
+use everedge_medium::{Access, Kind, MANIFEST, Manifest, MeterReading, Volume, VolumeOptions};
 use everedge_pma::Mechanisms;
 use everedge_timeline::is_file as is_of_versions;
 use parking_lot::Mutex;
@@ -201,10 +201,7 @@ impl Graph {
     pub fn open_read_only(path: &Path) -> Result<Self> {
         let start = Instant::now();
         refuse_as_graph(path)?;
-        let path = &*resolved(path);
-        let head: Manifest<GraphHead> = Manifest::peek(path)?;
-        let layout = layout_of(&head, path)?;
-        let volume = Volume::open_beside_writer(path, head.options.volume(false))?;
+        let (layout, volume) = Self::open_volume(path, false, Volume::open_beside_writer)?;
         Self::open_layout(volume, layout, start)
     }
 
@@ -226,7 +223,8 @@ impl Graph {
         check: impl FnOnce(&Volume) -> Result<()>,
     ) -> Result<Self> {
         let start = Instant::now();
-        let (layout, volume) = Self::open_volume(path, access, meter)?;
+        let open = |path: &Path, options| Volume::open(path, options, access);
+        let (layout, volume) = Self::open_volume(path, meter, open)?;
         check(&volume)?;
         Self::open_layout(volume, layout, start)
     }
@@ -245,11 +243,15 @@ impl Graph {
     }
 
     /// A link to a graph stands for it.
-    fn open_volume(path: &Path, access: Access, meter: bool) -> Result<(Layout, Volume)> {
+    fn open_volume(
+        path: &Path,
+        meter: bool,
+        open: impl FnOnce(&Path, VolumeOptions) -> everedge_live::Result<Volume>,
+    ) -> Result<(Layout, Volume)> {
         let path = &*resolved(path);
         let head: Manifest<GraphHead> = Manifest::peek(path)?;
         let layout = layout_of(&head, path)?;
-        Ok((layout, Volume::open(path, head.options.volume(meter), access)?))
+        Ok((layout, open(path, head.options.volume(meter))?))
     }
 
     fn new((live, names): (AnyLive, Option<Names>), start: Instant) -> Self {
@@ -263,7 +265,8 @@ impl Graph {
     /// If it is not a graph, is in use, or holds files that are not the graph's.
     pub fn remove(path: &Path) -> Result<()> {
         refuse_as_graph(path)?;
-        let (layout, volume) = Self::open_volume(path, Access::Write, false)?;
+        let open = |path: &Path, options| Volume::open(path, options, Access::Write);
+        let (layout, volume) = Self::open_volume(path, false, open)?;
         for entry in volume.path().read_dir().into_iter().flatten().flatten() {
             if let Some(name) = entry.file_name().to_str().filter(|name| is_of_versions(name)) {
                 volume.remove(name)?;

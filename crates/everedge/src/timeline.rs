@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use everedge_core::VertexId;
 use everedge_io::{date_of, date_text};
 use everedge_live::{ExternalId, GraphHead, IdKind, NAMES, Names};
-use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Volume, VolumeOptions};
+use everedge_medium::{Access, Kind, MANIFEST, Manifest, MediumKind, Pin, Volume, VolumeOptions};
 use everedge_timeline::{Changes as VersionChanges, Version, VersionView};
 use serde::{Deserialize, Serialize};
 
@@ -239,6 +239,8 @@ impl Timeline {
             Access::Read => Volume::open_beside_writer(path, options)?,
             Access::Write => Volume::open(path, options, access)?,
         };
+        // What versions and names are is never overwritten: nothing of a live graph beside them need be kept.
+        volume.pin().into_iter().for_each(Pin::release);
         volume.admit_readers()?;
         let manifest = Manifest::<TimelineOptions>::read(&volume)?;
         if manifest.kind == Kind::Graph && !everedge_timeline::is_there(&volume, manifest.salt())? {

@@ -39,7 +39,8 @@ use rustc_hash::FxHashMap;
 
 use super::shard::SHARD_SPAN;
 use super::shard_set::ShardSet;
-use crate::space::{Extents, Space, UNIT_BYTES};
+use crate::extents::Extents;
+use crate::space::{Space, UNIT_BYTES};
 use crate::{Error, Result};
 
 /// The file that says which images count.

@@ -294,6 +294,25 @@ fn read_beside_a_writer_that_is_killed(number: usize) {
     println!("{layout:?} on {medium}: {kills} kills, {batches:?} batches");
 }
 
+/// A timeline reads versions only, so the live graph beside them keeps nothing for it.
+#[test]
+fn who_reads_versions_pins_no_state_of_the_graph() {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = graph_path(home.path());
+    let graph = Graph::create(&path, &GraphOptions::default(), false).expect("a graph");
+    graph.insert(&[(1, 2)], None).expect("room");
+    graph.commit(Commit::default()).expect("room");
+    let pin = || {
+        let table = std::fs::read(path.join("readers")).expect("the table");
+        u64::from_le_bytes(table[64..72].try_into().expect("8 bytes"))
+    };
+    let reader = Graph::open_read_only(&path).expect("a reader");
+    assert!(pin() > 1, "the state that it reads");
+    drop(reader);
+    let timeline = Timeline::open_read_only(&path).expect("versions");
+    assert_eq!((pin(), timeline.versions().len()), (0, 1));
+}
+
 #[test]
 fn of_adjacency_on_a_file() {
     read_beside_a_writer_that_is_killed(0);
