@@ -282,45 +282,46 @@ impl Decoder {
         init: B,
         mut f: impl FnMut(B, usize, VertexId) -> B,
     ) -> B {
-        let mut sum = init;
-        if self.code == Code::Plain {
-            let ids = bytes.get(self.lengths..self.gap).unwrap_or_default();
-            let (ids, _) = ids.as_chunks::<4>();
-            let left = ids.iter().enumerate().skip(self.next as usize);
-            let ids = left.map(|(i, &id)| (i, u32::from_le_bytes(id).min(self.id_max)));
-            return ids.fold(sum, |sum, (i, id)| f(sum, i, id));
-        }
-        // Four at a time from where a byte of lengths begins.
-        while !self.next.is_multiple_of(4) {
-            let i = self.next as usize;
-            match self.next(bytes) {
-                Some(id) => sum = f(sum, i, id),
-                None => return sum,
-            }
-        }
-        let fours = (self.count - self.next) as usize / 4;
-        let start = self.lengths + self.next as usize / 4;
-        let lengths = bytes.get(start..start + fours).unwrap_or_default();
-        let mut ids = [[0; 4]; FOURS_AT_ONCE];
-        for lengths in lengths.chunks(FOURS_AT_ONCE) {
-            let ends = (&mut self.last, self.id_max);
-            let done = fours::decode(lengths, bytes, &mut self.gap, ends, &mut ids);
-            let first = self.next as usize;
-            for (i, &id) in ids[..done].as_flattened().iter().enumerate() {
-                sum = f(sum, first + i, id);
-            }
-            self.next += 4 * done as u32;
-            if done < lengths.len() {
-                break;
-            }
-        }
+        let (mut sum, mut ids) = (init, [[0; 4]; FOURS_AT_ONCE]);
         loop {
-            let i = self.next as usize;
-            match self.next(bytes) {
-                Some(id) => sum = f(sum, i, id),
-                None => return sum,
+            let first = self.next as usize;
+            let count = self.decode_some(bytes, &mut ids);
+            if count == 0 {
+                return sum;
+            }
+            for (i, &id) in (first..).zip(&ids.as_flattened()[..count]) {
+                sum = f(sum, i, id);
             }
         }
+    }
+
+    /// Decodes some of the ids that are left, and returns how many: none if none is left. It is no part of
+    /// [`fold_at`](Self::fold_at), which is compiled for each loop over neighbors.
+    fn decode_some(&mut self, bytes: &[u8], ids: &mut [[VertexId; 4]; FOURS_AT_ONCE]) -> usize {
+        let (next, left) = (self.next as usize, (self.count - self.next) as usize);
+        let count = if self.code == Code::Plain {
+            let words = bytes.get(self.lengths + 4 * next..self.gap).unwrap_or_default();
+            let words = words.as_chunks::<4>().0.iter().zip(ids.as_flattened_mut());
+            words.map(|(&word, id)| *id = u32::from_le_bytes(word).min(self.id_max)).count()
+        } else if next.is_multiple_of(4) && left >= 4 {
+            let start = self.lengths + next / 4;
+            let end = start + (left / 4).min(FOURS_AT_ONCE);
+            let lengths = bytes.get(start..end).unwrap_or_default();
+            let ends = (&mut self.last, self.id_max);
+            4 * fours::decode(lengths, bytes, &mut self.gap, ends, ids)
+        } else {
+            0
+        };
+        self.next += count as u32;
+        if count > 0 {
+            return count;
+        }
+        // One by one up to where a byte of lengths begins.
+        let count = left.min(4 - next % 4);
+        for id in &mut ids.as_flattened_mut()[..count] {
+            *id = self.next(bytes).unwrap_or_default();
+        }
+        count
     }
 }
 

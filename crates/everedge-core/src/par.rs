@@ -25,8 +25,8 @@ use rayon::prelude::*;
 use rayon::{BroadcastContext, ThreadPool};
 
 use crate::threads::Workers;
-use crate::watch::{carried, watched};
-use crate::{Homes, memory};
+use crate::watch::{Watched, carried};
+use crate::{Homes, VertexId, memory};
 
 pub use crate::threads::{Alone, Foreground, Threads, thread_count, with_threads};
 
@@ -84,9 +84,8 @@ pub fn beside<A, B: Send>(here: impl FnOnce() -> A, beside: impl FnOnce() -> B +
 /// # Panics
 /// If `grain` is 0.
 pub fn for_each_range(bound: u32, grain: u32, f: impl Fn(Range<u32>) + Sync + Send) {
-    let f = watched(f);
-    let range_of = |i: u32| i * grain..(i * grain).saturating_add(grain).min(bound);
-    run_pieces(bound.div_ceil(grain) as usize, &|i| f(range_of(i as u32)));
+    let count = bound.div_ceil(grain) as usize;
+    run_pieces(&Ways::Anywhere, count, &|i| f(range_at(i, grain, bound)));
 }
 
 /// Like [`for_each_range`]; returns the results in the order of the ranges.
@@ -110,7 +109,6 @@ pub fn map_chunks<T: Sync, R: Send>(
     grain: usize,
     f: impl Fn(&[T]) -> R + Sync + Send,
 ) -> Vec<R> {
-    let f = watched(f);
     let chunk_of = |i: usize| &items[i * grain..items.len().min((i + 1).saturating_mul(grain))];
     map_pieces(&Ways::Anywhere, items.len().div_ceil(grain), |i| f(chunk_of(i)))
 }
@@ -148,6 +146,11 @@ pub fn sort_by_key<T: Send, K: radsort::Key + Ord>(
     items.sort_by_key(key);
 }
 
+/// Sorts ids.
+pub fn sort(ids: &mut [VertexId]) {
+    sort_by_key(ids, |&v| v);
+}
+
 /// Calls `f` on every task, for work that the caller has cut itself.
 pub fn for_each_task<T: Send>(tasks: Vec<T>, f: impl Fn(T) + Sync + Send) {
     map_tasks_at_home(None, tasks, |_| 0, f);
@@ -169,11 +172,9 @@ pub fn map_ranges_at_home<R: Send>(
     home_of: impl Fn(u32) -> usize,
     f: impl Fn(Range<u32>) -> R + Sync + Send,
 ) -> Vec<R> {
-    let f = watched(f);
-    let range_of = |i: u32| i * grain..(i * grain).saturating_add(grain).min(bound);
-    let count = bound.div_ceil(grain);
-    let ways = Ways::of(homes, (0..count).map(|i| home_of(i * grain)));
-    map_pieces(&ways, count as usize, |i| f(range_of(i as u32)))
+    let count = bound.div_ceil(grain) as usize;
+    let ways = Ways::of(homes, count, &|i| home_of(range_at(i, grain, bound).start));
+    map_pieces(&ways, count, |i| f(range_at(i, grain, bound)))
 }
 
 /// Like [`map_chunks_mut`]; each piece runs at the home of its first item, which `home_of` is asked
@@ -188,10 +189,9 @@ pub fn map_chunks_mut_at_home<T: Send, R: Send>(
     home_of: impl Fn(usize) -> usize,
     f: impl Fn(usize, &mut [T]) -> R + Sync + Send,
 ) -> Vec<R> {
-    let f = watched(|(first, chunk): (usize, &mut [T])| f(first, chunk));
-    let ways = Ways::of(homes, (0..items.len()).step_by(grain).map(home_of));
-    let chunks = items.chunks_mut(grain).enumerate().map(|(i, chunk)| (i * grain, chunk));
-    map_owned(&ways, chunks.collect(), f)
+    let chunks = Tasks::of_chunks(items, grain);
+    let ways = Ways::of(homes, chunks.count(), &|i| home_of(i * grain));
+    map_pieces(&ways, chunks.count(), |i| f(i * grain, chunks.take(i)))
 }
 
 /// Calls `f` on every task at the home of the task, for work that the caller has cut itself;
@@ -205,8 +205,9 @@ pub fn map_tasks_at_home<T: Send, R: Send>(
     home_of: impl Fn(&T) -> usize,
     f: impl Fn(T) -> R + Sync + Send,
 ) -> Vec<R> {
-    let ways = Ways::of(homes, tasks.iter().map(home_of));
-    map_owned(&ways, tasks, watched(f))
+    let ways = Ways::of(homes, tasks.len(), &|i| home_of(&tasks[i]));
+    let tasks = Tasks::new(tasks);
+    map_pieces(&ways, tasks.count(), |i| f(tasks.take(i)))
 }
 
 /// Where pieces of work are done.
@@ -220,43 +221,44 @@ enum Ways<'a> {
 impl<'a> Ways<'a> {
     /// Returns the homes of pieces, if they are to be done there. A thread of a pool cannot wait for
     /// the others: they may do so too.
-    fn of(homes: Option<&'a Homes>, of_pieces: impl Iterator<Item = usize>) -> Self {
+    fn of(homes: Option<&'a Homes>, count: usize, home_of: &dyn Fn(usize) -> usize) -> Self {
         match (homes, homes.map(|_| Workers::current())) {
             (Some(homes), Some(Workers::Pool(pool))) => {
-                Self::AtHome(homes, pool, of_pieces.collect())
+                Self::AtHome(homes, pool, (0..count).map(home_of).collect())
             }
             _ => Self::Anywhere,
         }
     }
 }
 
-/// Calls `f` on each task; returns the results in order.
-fn map_owned<T: Send, R: Send>(
-    ways: &Ways<'_>,
-    tasks: Vec<T>,
-    f: impl Fn(T) -> R + Sync,
-) -> Vec<R> {
-    let tasks: Vec<_> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
-    let take = |i: usize| lock(&tasks[i]).take();
-    map_pieces(ways, tasks.len(), |i| f(take(i).expect("a task is taken once")))
+/// Returns the `i`-th of the ranges of `grain` indices that cover `0..bound`.
+fn range_at(i: usize, grain: u32, bound: u32) -> Range<u32> {
+    let start = i as u32 * grain;
+    start..start.saturating_add(grain).min(bound)
 }
 
 /// Returns `f` of each index below `count`, which is the number of a piece of work.
 fn map_pieces<R: Send>(ways: &Ways<'_>, count: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
-    let slots = Slots::new(count);
-    let piece = |i| slots.put(i, f(i));
-    match ways {
-        Ways::Anywhere => run_pieces(count, &piece),
-        Ways::AtHome(homes, pool, of_pieces) => run_at_home(homes, pool, of_pieces, &piece),
-    }
-    slots.into_results()
+    let results = Results::new(count);
+    run_pieces(ways, count, &|i| results.put(i, f(i)));
+    results.into_vec()
 }
 
-// What rayon does is long to compile. Here it is done once, with work behind a pointer: no piece of
-// work is so small that it would feel that.
+// A program holds thousands of loops, and what is compiled for each of them adds up: so all but the loop's own closure
+// is compiled once, or once for a type, with work behind a pointer. No piece of work is so small that it would feel that.
+
+/// Calls `f` with each index below `count`, under what watches this thread.
+fn run_pieces(ways: &Ways<'_>, count: usize, f: &(dyn Fn(usize) + Sync)) {
+    let watched = Watched::now();
+    let f = &|i| watched.run(|| f(i));
+    match ways {
+        Ways::Anywhere => run_anywhere(count, f),
+        Ways::AtHome(homes, pool, of_pieces) => run_at_home(homes, pool, of_pieces, f),
+    }
+}
 
 /// Calls `f` with each index below `count`.
-fn run_pieces(count: usize, f: &(dyn Fn(usize) + Sync)) {
+fn run_anywhere(count: usize, f: &(dyn Fn(usize) + Sync)) {
     if count <= 1 {
         return (0..count).for_each(f);
     }
@@ -321,10 +323,33 @@ fn run_at_home(homes: &Homes, pool: &ThreadPool, of_pieces: &[usize], f: &(dyn F
     });
 }
 
-/// The results of pieces of work, by number, each put there by the thread that has it.
-struct Slots<R>(Vec<Mutex<Option<R>>>);
+/// What pieces of work are done on, by number, each to be taken once.
+struct Tasks<T>(Vec<Mutex<Option<T>>>);
 
-impl<R> Slots<R> {
+impl<T> Tasks<T> {
+    fn new(tasks: Vec<T>) -> Self {
+        Self(tasks.into_iter().map(|task| Mutex::new(Some(task))).collect())
+    }
+
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn take(&self, place: usize) -> T {
+        lock(&self.0[place]).take().expect("a task is taken once")
+    }
+}
+
+impl<'a, T> Tasks<&'a mut [T]> {
+    fn of_chunks(items: &'a mut [T], grain: usize) -> Self {
+        Self::new(items.chunks_mut(grain).collect())
+    }
+}
+
+/// The results of pieces of work, by number, each put there by the thread that has it.
+struct Results<R>(Vec<Mutex<Option<R>>>);
+
+impl<R> Results<R> {
     fn new(count: usize) -> Self {
         Self((0..count).map(|_| Mutex::default()).collect())
     }
@@ -333,10 +358,10 @@ impl<R> Slots<R> {
         *lock(&self.0[place]) = Some(result);
     }
 
-    fn into_results(self) -> Vec<R> {
-        let results = self.0.into_iter().map(|slot| slot.into_inner());
-        let results = results.map(|result| result.unwrap_or_else(PoisonError::into_inner));
-        results.map(|result| result.expect("every piece was done")).collect()
+    fn into_vec(self) -> Vec<R> {
+        let result = |slot: Mutex<_>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let results = self.0.into_iter().map(|slot| result(slot).expect("every piece was done"));
+        results.collect()
     }
 }
 

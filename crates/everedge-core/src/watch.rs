@@ -112,20 +112,27 @@ pub fn note(done: u64, total: u64) {
     check();
 }
 
-/// Makes `f` look at what watches the calling thread, wherever it runs, and at nothing else: a
+/// What watches the thread that starts a loop. Its pieces look at that, wherever they run, and at nothing else: a
 /// thread that waits for the pieces of its own work may take one of another's meanwhile.
-pub(crate) fn watched<A, R>(f: impl Fn(A) -> R + Sync + Send) -> impl Fn(A) -> R + Sync + Send {
-    let watch = CURRENT.with_borrow(Clone::clone);
-    move |piece| {
-        if let Some(watch) = &watch {
+pub(crate) struct Watched(Option<Watch>);
+
+impl Watched {
+    /// Returns what watches this thread now.
+    pub(crate) fn now() -> Self {
+        Self(CURRENT.with_borrow(Clone::clone))
+    }
+
+    /// Runs a piece.
+    pub(crate) fn run<R>(&self, piece: impl FnOnce() -> R) -> R {
+        if let Some(watch) = &self.0 {
             watch.check();
         }
-        let is_others = CURRENT.with_borrow(|current| match (current, &watch) {
+        let is_others = CURRENT.with_borrow(|current| match (current, &self.0) {
             (Some(current), Some(watch)) => !Arc::ptr_eq(&current.0, &watch.0),
             (current, _) => current.is_some(),
         });
         let _restore = is_others.then(|| Restore(CURRENT.take()));
-        f(piece)
+        piece()
     }
 }
 
@@ -176,15 +183,15 @@ mod tests {
 
     #[test]
     fn a_piece_of_other_work_does_not_end_with_what_its_thread_waits_for() {
-        let (piece, job) = (watched(|()| check()), carried(check));
+        let (loop_of_nobody, job) = (Watched::now(), carried(check));
         let watch = Watch::new();
         let outcome = watch.run(|| {
             watch.cancel();
-            piece(());
+            loop_of_nobody.run(check);
             job();
         });
         assert_eq!(outcome, Ok(()));
-        let outcome = watch.run(|| watched(|()| check())(()));
+        let outcome = watch.run(|| Watched::now().run(check));
         assert_eq!(outcome, Err(Cancelled), "its own does");
     }
 

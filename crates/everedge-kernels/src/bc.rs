@@ -355,7 +355,7 @@ impl<'v, V: GraphView> Brandes<'v, V> {
             return None;
         }
         if !below.is_sorted() {
-            par::sort_by_key(below, |&v| v);
+            par::sort(below);
         }
         let up = edge_counts_of(self.view, Direction::In, below, GRAIN);
         let factor = if self.view.reads_in_order() { UP_FROM_DEVICE } else { UP };

@@ -24,7 +24,7 @@
 use std::mem;
 
 use everedge_core::{
-    AtomicBitmap, Bitmap, Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par,
+    AtomicBitmap, Bitmap, Direction, GraphView, HOME_SPAN, Homes, ListVisitor, VertexId, par,
 };
 
 /// Vertices of a list in a piece of work: degrees vary by far, so pieces are small.
@@ -399,7 +399,7 @@ pub(crate) fn push_grain(view: &impl GraphView, count: usize) -> usize {
 /// reading less work.
 pub(crate) fn sort_for(view: &impl GraphView, list: &mut Vec<VertexId>) {
     if view.reads_in_order() {
-        par::sort_by_key(list, |&v| v);
+        par::sort(list);
         list.dedup();
     }
 }
@@ -416,14 +416,24 @@ pub(crate) fn map_sources<R: Send>(
     let Some(homes) = view.homes() else {
         return map_listed(view, list, direction, grain, f);
     };
+    let home_of = |v: VertexId| view.home(v, direction);
+    let classified = classify(list, homes, &home_of);
+    let pieces = classified.iter().flat_map(|list| list.chunks(grain)).collect();
+    par::map_tasks_at_home(Some(homes), pieces, |piece: &&[VertexId]| home_of(piece[0]), f)
+}
+
+/// Returns the vertices of a list in lists whose members have the same home.
+fn classify(
+    list: &[VertexId],
+    homes: &Homes,
+    home_of: &(dyn Fn(VertexId) -> usize + Sync),
+) -> Vec<Vec<VertexId>> {
     let classified = par::map_chunks(list, CLASSIFIED_GRAIN, |list| {
         let mut by_home = vec![Vec::new(); homes.node_count()];
-        list.iter().for_each(|&v| by_home[view.home(v, direction)].push(v));
+        list.iter().for_each(|&v| by_home[home_of(v)].push(v));
         by_home
     });
-    let lists = classified.iter().flat_map(|by_home| by_home.iter().enumerate());
-    let pieces = lists.flat_map(|(home, list)| list.chunks(grain).map(move |piece| (home, piece)));
-    par::map_tasks_at_home(Some(homes), pieces.collect(), |&(home, _)| home, |(_, piece)| f(piece))
+    classified.into_iter().flatten().collect()
 }
 
 /// Calls `f` on pieces of `list` of at most `grain` vertices, each at the home of its lists; returns the results in the

@@ -105,7 +105,7 @@ fn take_levels(
             break;
         }
         if !frontier.is_sorted() {
-            par::sort_by_key(&mut frontier, |&v| v);
+            par::sort(&mut frontier);
         }
         order.extend_from_slice(&frontier);
         watch::note(order.len() as u64, view.vertex_count().into());
@@ -234,6 +234,6 @@ fn check_cycle(view: &impl GraphView, result: &TopologicalOrder, edges_max: u32)
 /// Returns whether no vertex is named twice.
 pub(crate) fn are_different(list: &[VertexId]) -> bool {
     let mut sorted = list.to_vec();
-    par::sort_by_key(&mut sorted, |&v| v);
+    par::sort(&mut sorted);
     sorted.is_sorted_by(|u, v| u < v)
 }

@@ -1,14 +1,16 @@
 //! The one place where a kernel meets a layout: an enum of all views and a `match`.
 //!
 //! Kernels are compiled once for each view, with the `match` around them ([`with_view`]). What checks
-//! their answers sees the enum itself, with a `match` for each list: so it is compiled once.
+//! their answers sees the enum itself, with a `match` for each list and some neighbors at a time: so it is
+//! compiled once.
 
 use std::ops::Range;
 
+use arrayvec::ArrayVec;
 use everedge_adjacency::Snapshot;
 use everedge_blocks::BlocksSnapshot;
 use everedge_chunks::{ChangedView, ChunksView, Store};
-use everedge_core::{Csr, Direction, GraphView, Homes, ListVisitor, VertexId, WeightedView};
+use everedge_core::{Csr, Direction, GraphView, Homes, ListVisitor, VertexId, Wanted, WeightedView};
 use everedge_pma::PmaSnapshot;
 use everedge_timeline::VersionView;
 
@@ -59,6 +61,14 @@ impl AnyView {
         u.max(v) < bound && self.is_vertex(u) && self.is_vertex(v)
     }
 
+    /// Shows `visitor` the neighbors of `v`.
+    fn show(&self, direction: Direction, v: VertexId, visitor: &mut impl ListVisitor) {
+        match direction {
+            Direction::Out => visitor.visit(v, self.out_neighbors(v)),
+            Direction::In => visitor.visit(v, self.in_neighbors(v)),
+        }
+    }
+
     /// Returns up to which update it has a live graph.
     pub(crate) fn sequence(&self) -> Option<u64> {
         match self {
@@ -78,6 +88,9 @@ impl AnyView {
         }
     }
 }
+
+/// How many items of a list a fold takes at a time.
+const SLICE: usize = 64;
 
 /// An iterator of one of the views.
 enum AnyIter<A, P, B, C, V, S, D> {
@@ -105,7 +118,7 @@ macro_rules! iter_of {
     };
 }
 
-impl<T, A, P, B, C, V, S, D> Iterator for AnyIter<A, P, B, C, V, S, D>
+impl<T: Copy, A, P, B, C, V, S, D> Iterator for AnyIter<A, P, B, C, V, S, D>
 where
     A: Iterator<Item = T>,
     P: Iterator<Item = T>,
@@ -130,18 +143,53 @@ where
         }
     }
 
+    /// Folds by the slice: what `f` is compiled for is a slice, not each kind of list.
     #[inline]
-    fn fold<R, F: FnMut(R, T) -> R>(self, init: R, f: F) -> R {
+    fn fold<R, F: FnMut(R, T) -> R>(self, init: R, mut f: F) -> R {
+        let mut sum = Some(init);
+        self.for_each_slice(&mut |items| {
+            if let Some(before) = sum.take() {
+                sum = Some(items.iter().copied().fold(before, &mut f));
+            }
+        });
+        sum.expect("each slice leaves a sum")
+    }
+}
+
+impl<T: Copy, A, P, B, C, V, S, D> AnyIter<A, P, B, C, V, S, D>
+where
+    A: Iterator<Item = T>,
+    P: Iterator<Item = T>,
+    B: Iterator<Item = T>,
+    C: Iterator<Item = T>,
+    V: Iterator<Item = T>,
+    S: Iterator<Item = T>,
+    D: Iterator<Item = T>,
+{
+    /// Shows `f` all that is left, some at a time.
+    fn for_each_slice(self, f: &mut dyn FnMut(&[T])) {
         match self {
-            Self::Adjacency(iter) => iter.fold(init, f),
-            Self::Pma(iter) => iter.fold(init, f),
-            Self::Blocks(iter) => iter.fold(init, f),
-            Self::Csr(iter) => iter.fold(init, f),
-            Self::Version(iter) => iter.fold(init, f),
-            Self::Chunks(iter) => iter.fold(init, f),
-            Self::Changed(iter) => iter.fold(init, f),
+            Self::Adjacency(iter) => for_each_slice(iter, f),
+            Self::Pma(iter) => for_each_slice(iter, f),
+            Self::Blocks(iter) => for_each_slice(iter, f),
+            Self::Csr(iter) => for_each_slice(iter, f),
+            Self::Version(iter) => for_each_slice(iter, f),
+            Self::Chunks(iter) => for_each_slice(iter, f),
+            Self::Changed(iter) => for_each_slice(iter, f),
         }
     }
+}
+
+fn for_each_slice<T: Copy>(iter: impl Iterator<Item = T>, f: &mut dyn FnMut(&[T])) {
+    let mut slice = ArrayVec::<T, SLICE>::new();
+    iter.for_each(|item| {
+        if slice.is_full() {
+            f(&slice);
+            slice.clear();
+        }
+        slice.push(item);
+    });
+    f(&slice);
 }
 
 impl GraphView for AnyView {
@@ -215,14 +263,19 @@ impl GraphView for AnyView {
         with_view!(self, view => view.load_ahead(direction, vertices));
     }
 
-    #[inline]
+    // Sealed graphs read ahead from a device; for the others the lists are asked for one by one.
+
     fn visit_listed(
         &self,
         direction: Direction,
         vertices: &[VertexId],
         visitor: &mut impl ListVisitor,
     ) {
-        with_view!(self, view => view.visit_listed(direction, vertices, visitor));
+        match self {
+            Self::Chunks(view) => view.visit_listed(direction, vertices, visitor),
+            Self::Changed(view) => view.visit_listed(direction, vertices, visitor),
+            _ => vertices.iter().for_each(|&v| self.show(direction, v, visitor)),
+        }
     }
 
     fn visit_neighbors(
@@ -231,16 +284,16 @@ impl GraphView for AnyView {
         range: Range<VertexId>,
         visitor: &mut impl ListVisitor,
     ) {
-        with_view!(self, view => view.visit_neighbors(direction, range, visitor));
-    }
-
-    fn for_each_degree(
-        &self,
-        direction: Direction,
-        range: Range<VertexId>,
-        f: impl FnMut(VertexId, u32),
-    ) {
-        with_view!(self, view => view.for_each_degree(direction, range, f));
+        match self {
+            Self::Chunks(view) => view.visit_neighbors(direction, range, visitor),
+            Self::Changed(view) => view.visit_neighbors(direction, range, visitor),
+            _ => {
+                for part in Wanted::parts(range) {
+                    let wanted = Wanted::of(part, visitor);
+                    wanted.iter(0).for_each(|(v, _)| self.show(direction, v, visitor));
+                }
+            }
+        }
     }
 
     fn homes(&self) -> Option<&Homes> {
