@@ -5,11 +5,13 @@
 //! standard output has gone, the program ends without a word and with 141, as a program that a
 //! closed pipe ends.
 
+mod charts;
 mod cmd;
 mod demo;
 mod failed_medium;
 mod help;
 mod output;
+mod report;
 
 use std::io;
 use std::process::ExitCode;
@@ -57,6 +59,7 @@ enum Command {
     Compact(cmd::compact::Args),
     Seal(cmd::seal::Args),
     Stats(cmd::stats::Args),
+    Report(report::Args),
     Verify(cmd::verify::Args),
     Export(cmd::export::Args),
     Generate(cmd::generate::Args),
@@ -105,6 +108,7 @@ fn work(cli: Cli) -> Result<ExitCode> {
         Command::Compact(args) => cmd::compact::run(&args, output),
         Command::Seal(args) => cmd::seal::run(&args, output),
         Command::Stats(args) => cmd::stats::run(&args, output),
+        Command::Report(args) => report::run(&args, output),
         Command::Verify(args) => cmd::verify::run(&args, output),
         Command::Export(args) => cmd::export::run(&args, output),
         Command::Generate(args) => cmd::generate::run(&args, output),

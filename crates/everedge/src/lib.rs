@@ -55,6 +55,7 @@ mod tasks;
 mod timeline;
 mod transaction;
 mod updates;
+mod value_table;
 mod values;
 mod view;
 mod window;
@@ -84,6 +85,7 @@ pub use tasks::{Answer, Tasks};
 pub use timeline::{Timeline, TimelineOptions, VersionChoice};
 pub use transaction::Transaction;
 pub use updates::{CommitEvery, UpdateIngest, UpdateReport};
+pub use value_table::ValueTable;
 pub use values::Values;
 pub use view::View;
 pub use window::{Method, VersionAnswer, WindowOptions, WindowReport};
@@ -96,8 +98,9 @@ pub use everedge_core::watch::Watch;
 pub use everedge_core::{
     Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par,
 };
-pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices, delimiter, first_of};
+pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices, TableFormat, delimiter};
 pub use everedge_io::{OperationChoice, TimeUnit, date_of, date_text};
+pub use everedge_io::{ending_of, first_of};
 pub use everedge_io::{exact_integer_weights, exact_weights, is_dense};
 pub use everedge_kernels::{Path, Similarity};
 pub use everedge_live::Error as StorageError;

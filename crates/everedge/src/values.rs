@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use everedge_core::{Edge, VertexId};
+use everedge_io::Real;
 use everedge_kernels::{NO_COMPONENT, UNREACHED};
 use everedge_live::ExternalId;
 
@@ -99,15 +100,7 @@ impl Values {
         if let Self::Edges(edges, weights) = self {
             return write_edges(view, before, edges, weights.as_deref(), out);
         }
-        let mut ids = match self {
-            Self::Vertices(vertices) | Self::Order(vertices) => vertices.clone(),
-            Self::None => Vec::new(),
-            _ => view.vertices(),
-        };
-        if !matches!(self, Self::Order(_)) {
-            view.naming.sort(&mut ids);
-        }
-        view.check_reads().map_err(io::Error::other)?;
+        let ids = self.ids(view)?;
         let is_named = view.id_kind() != crate::IdKind::Dense;
         for v in ids {
             match is_named {
@@ -117,6 +110,20 @@ impl Values {
             self.write_value(place_of(v), v, is_named.then_some(view), out)?;
         }
         Ok(())
+    }
+
+    /// Returns the vertices that it says something of, in the order in which they are written.
+    pub(crate) fn ids(&self, view: &View) -> io::Result<Vec<VertexId>> {
+        let mut ids = match self {
+            Self::Vertices(vertices) | Self::Order(vertices) => vertices.clone(),
+            Self::None | Self::Edges(..) => Vec::new(),
+            _ => view.vertices(),
+        };
+        if !matches!(self, Self::Order(_)) {
+            view.naming.sort(&mut ids);
+        }
+        view.check_reads().map_err(io::Error::other)?;
+        Ok(ids)
     }
 
     fn write_value(
@@ -129,7 +136,9 @@ impl Values {
         let (id, v) = (v, row);
         match self {
             Self::Vertices(_) | Self::Order(_) | Self::Edges(..) | Self::None => writeln!(out),
-            Self::Scores([first, second]) => writeln!(out, " {:e} {:e}", first[v], second[v]),
+            Self::Scores([first, second]) => {
+                writeln!(out, " {} {}", Real(first[v]), Real(second[v]))
+            }
             Self::Count(counts) => writeln!(out, " {}", counts[v]),
             Self::Label(labels) => match names {
                 Some(names) if matches!(names.name_of(id), ExternalId::Text(_)) => {
@@ -139,11 +148,11 @@ impl Values {
             },
             Self::Depth(depths) if depths[v] == UNREACHED => writeln!(out, " {}", i64::MAX),
             Self::Depth(depths) => writeln!(out, " {}", depths[v]),
-            Self::Score(scores) => writeln!(out, " {:e}", scores[v]),
+            Self::Score(scores) => writeln!(out, " {}", Real(scores[v])),
             Self::Distance(distances) if distances[v].is_infinite() => {
                 writeln!(out, " {}infinity", if distances[v] < 0.0 { "-" } else { "" })
             }
-            Self::Distance(distances) => writeln!(out, " {:e}", distances[v]),
+            Self::Distance(distances) => writeln!(out, " {}", Real(distances[v])),
             Self::Component(components) => match (components[v], names) {
                 (NO_COMPONENT, _) => writeln!(out),
                 (component, Some(names)) => writeln!(out, " {}", Word(&names.name_of(component))),

@@ -25,7 +25,8 @@ pub struct Figure<'a> {
 }
 
 impl Figure<'_> {
-    fn html(&self) -> Markup {
+    /// Returns the chart for wide and for narrow screens, with what is said about it.
+    pub fn html(&self) -> Markup {
         let drawing = |width: f64, class: &str| {
             let id = format!("{}-{class}", self.id);
             (self.draw)(width).finish(&id, class, self.title, &self.caption)
@@ -75,10 +76,15 @@ pub fn facts(class: &str, facts: &[(String, String)]) -> Markup {
 
 /// Returns a heading with words, and figures beside them.
 pub fn section(title: &str, words: &str, figures: &[Figure<'_>]) -> Markup {
+    section_of(title, &html! { p { (words) } }, figures, &html! {})
+}
+
+/// Returns a heading with words that are markup, and figures and `more` beside them.
+pub fn section_of(title: &str, words: &Markup, figures: &[Figure<'_>], more: &Markup) -> Markup {
     html! {
         section {
-            div class="words" { h2 { (title) } p { (words) } }
-            div class="figures" { @for figure in figures { (figure.html()) } }
+            div class="words" { h2 { (title) } (words) }
+            div class="figures" { @for figure in figures { (figure.html()) } (more) }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Pages with charts: one HTML file that opens without a network.
 //!
 //! Nothing here measures, reads or writes a graph, and nothing in a page is loaded from elsewhere:
-//! style and charts are inside it, there is no script. `style.css` holds the looks, for light and
+//! style and charts are inside it, and what needs a script brings it along. `style.css` holds the looks, for light and
 //! dark screens and for paper.
 //!
 //! A chart is a function from a width in pixels to a [`Drawing`]. A page holds each chart twice,
@@ -23,7 +23,7 @@ mod text;
 pub use axes::{Axis, Field, Positions, Scale, ticks};
 pub use bars::{Bar, BarPanel, panels as bar_panels};
 pub(crate) use bench::{BenchReport, Plot, Section};
-pub use document::{Figure, document, facts, footer, section};
+pub use document::{Figure, document, facts, footer, section, section_of};
 pub use drawing::{Anchor, Drawing, Path};
 pub use lines::{CLASSES, legend};
 pub(crate) use lines::{Line, LinePanel, Spot};

@@ -33,7 +33,7 @@ use crate::output::Output;
 
 /// For what a sealed graph is opened.
 #[derive(Clone, Copy)]
-struct ForKernel {
+pub(crate) struct ForKernel {
     kernel: Kernel,
     /// The budget of memory, if one was given.
     memory: Option<u64>,
@@ -43,7 +43,7 @@ struct ForKernel {
 
 /// Returns a graph as it is, or a version: the newest, if the directory holds versions and none is asked for.
 /// Of a sealed graph, the view for a kernel within a budget of memory.
-fn open(
+pub(crate) fn open(
     path: &Path,
     at: Option<&VersionChoice>,
     chunks: Option<ForKernel>,

@@ -5,11 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::ArgMatches;
-use everedge::{Kernel, Parameters, RunOptions, RunReport, Verify, VersionChoice, Watch};
+use everedge::{
+    Kernel, Parameters, RunOptions, RunReport, ValueTable, Verify, VersionChoice, Watch,
+};
 use everedge_bench::page::counted;
 use serde::Serialize;
 
-use super::values::Destination;
+use super::values::{Destination, Form};
 use super::versions::Row;
 use crate::output::{Output, seconds};
 
@@ -32,8 +34,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     parameters: KernelParameters,
 
-    /// Write `id value` a line, in ascending order of ids; `-` is standard output. As in LDBC Graphalytics, a depth that
-    /// is not reached is 9223372036854775807, a distance `infinity`.
+    /// Write the value of each vertex, in ascending order of ids. A file that ends in .csv, .tsv, .parquet or .arrow is a table
+    /// with the columns `id` and `value`. Any other, and `-`, which is standard output, has a line `id value` for each; as in
+    /// LDBC Graphalytics, a depth that is not reached is 9223372036854775807 there, a distance `infinity`.
     #[arg(long, value_name = "FILE")]
     output: Option<Destination>,
 
@@ -134,7 +137,14 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
     let run = || view.run(args.kernel, &options);
     let mut run = output.follow(args.kernel.name(), &options.watch, run)?;
     if let Some(destination) = &args.output {
-        destination.write(|mut out| run.values.write(&view, &mut out))?;
+        destination.write(|form| match form {
+            Form::Lines(mut out) => run.values.write(&view, &mut out),
+            Form::Table(out, format) => {
+                let mut table = ValueTable::new(out, format, &run.values, false);
+                table.write(&run.values, &view)?;
+                table.finish().map(drop)
+            }
+        })?;
     }
     run.peak_rss_bytes = everedge::peak_rss_bytes();
     let report = Report { run, version: view.version().cloned().map(Row::from) };

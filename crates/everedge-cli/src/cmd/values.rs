@@ -1,4 +1,4 @@
-//! Where `--output` of `run` and `window` writes a kernel's answer for each vertex.
+//! Where `--output` of `run` and `window` writes a kernel's answer for each vertex, and how.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -7,21 +7,27 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result};
 use clap::error::ErrorKind;
-use everedge::OutputFile;
+use everedge::{OutputFile, TableFormat, ending_of};
 
 use crate::output::Output;
 
-/// Endings of files whose format is not lines of text.
-const OTHER_FORMATS: [&str; 12] = [
-    "parquet", "arrow", "feather", "json", "jsonl", "ndjson", "csv", "tsv", "gz", "zst", "bz2",
-    "xz",
-];
+/// Endings of files that `--output` does not write.
+const OTHER_FORMATS: [&str; 6] = ["json", "jsonl", "ndjson", "xlsx", "npy", "npz"];
 
 /// A file, or standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     StandardOutput,
-    File(PathBuf),
+    /// A file of lines, or of the table that its ending says.
+    File(PathBuf, Option<TableFormat>),
+}
+
+/// How values are written to where they go.
+pub(crate) enum Form<'a> {
+    /// As lines of text.
+    Lines(&'a mut dyn Write),
+    /// As a table.
+    Table(&'a mut (dyn Write + Send), TableFormat),
 }
 
 impl FromStr for Destination {
@@ -31,13 +37,19 @@ impl FromStr for Destination {
         if word == "-" {
             return Ok(Self::StandardOutput);
         }
-        let path = PathBuf::from(word);
-        let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
-        match ending.filter(|ending| OTHER_FORMATS.contains(&ending.as_str())) {
-            None => Ok(Self::File(path)),
-            Some(ending) => Err(format!(
-                "values are written as text, one a line, which is not what .{ending} \
-                 promises; name a .txt file, or `-` for standard output"
+        let ending = ending_of(word);
+        let format = TableFormat::from_ending(&ending);
+        let is_binary = matches!(format, Some(TableFormat::Parquet | TableFormat::Arrow));
+        if is_binary && !word.to_ascii_lowercase().ends_with(&ending) {
+            return Err(format!(
+                ".{ending} is compressed by itself: leave the ending after it out"
+            ));
+        }
+        match OTHER_FORMATS.contains(&ending.as_str()) {
+            false => Ok(Self::File(PathBuf::from(word), format)),
+            true => Err(format!(
+                "values are not written as .{ending}: name a file that ends in .csv, .tsv, .parquet or .arrow, or in .txt for \
+                 lines of text, or `-` for standard output"
             )),
         }
     }
@@ -47,7 +59,7 @@ impl fmt::Display for Destination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::StandardOutput => f.write_str("standard output"),
-            Self::File(path) => write!(f, "`{}`", path.display()),
+            Self::File(path, _) => write!(f, "`{}`", path.display()),
         }
     }
 }
@@ -70,19 +82,20 @@ impl Destination {
     ///
     /// # Errors
     /// If the destination takes no more.
-    pub(crate) fn write(
-        &self,
-        values: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn write(&self, values: impl FnOnce(Form<'_>) -> io::Result<()>) -> Result<()> {
         let cannot = || format!("cannot write to {self}");
         match self {
             Self::StandardOutput => {
                 let mut out = BufWriter::new(io::stdout().lock());
-                values(&mut out).and_then(|()| out.flush()).with_context(cannot)
+                values(Form::Lines(&mut out)).and_then(|()| out.flush()).with_context(cannot)
             }
-            Self::File(path) => {
+            Self::File(path, format) => {
                 let mut out = OutputFile::create(path)?;
-                values(&mut out).with_context(cannot)?;
+                let form = match format {
+                    None => Form::Lines(&mut out),
+                    Some(format) => Form::Table(&mut out, *format),
+                };
+                values(form).with_context(cannot)?;
                 out.put_in_place().map(drop).map_err(Into::into)
             }
         }
@@ -94,13 +107,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_that_promise_another_format_are_refused() {
+    fn a_file_is_what_its_ending_says() {
         assert_eq!("-".parse(), Ok(Destination::StandardOutput));
-        for word in ["ranks", "ranks.txt", "a.b/ranks"] {
-            assert_eq!(word.parse(), Ok(Destination::File(word.into())));
+        for (word, format) in [
+            ("ranks", None),
+            ("ranks.txt.gz", None),
+            ("a.csv/ranks", None),
+            ("ranks.CSV", Some(TableFormat::Csv)),
+            ("ranks.tsv.zst", Some(TableFormat::Tsv)),
+            ("ranks.feather", Some(TableFormat::Arrow)),
+            ("ranks.parquet", Some(TableFormat::Parquet)),
+        ] {
+            assert_eq!(word.parse(), Ok(Destination::File(word.into(), format)), "{word}");
         }
-        for word in ["ranks.parquet", "ranks.txt.gz", "ranks.JSON"] {
-            assert!(word.parse::<Destination>().unwrap_err().contains(".txt file"), "{word}");
+        for word in ["ranks.JSON", "ranks.npy"] {
+            assert!(word.parse::<Destination>().unwrap_err().contains(".txt for"), "{word}");
         }
+        assert!("ranks.parquet.gz".parse::<Destination>().unwrap_err().contains("by itself"));
     }
 }

@@ -1,18 +1,19 @@
 //! `everedge window`: one question over consecutive versions.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use everedge::{
-    Kernel, Method, Timeline, VersionAnswer, VersionChoice, WindowOptions, WindowReport,
+    Kernel, Method, Timeline, ValueTable, Values, VersionAnswer, VersionChoice, WindowOptions,
+    WindowReport,
 };
 use everedge_bench::page::counted;
 use serde_json::Value;
 
 use super::run::{KernelParameters, plain};
-use super::values::Destination;
+use super::values::{Destination, Form};
 use crate::output::{Output, seconds, shown};
 
 /// Ask one question of each version of a window.
@@ -40,8 +41,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     parameters: KernelParameters,
 
-    /// Write `version id value` a line for the vertices of each version, as `run` writes `id value`; `-` is standard
-    /// output.
+    /// Write `version id value` for the vertices of each version, as `run` writes `id value`: as a table where the file
+    /// ends so, else as lines; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     output: Option<Destination>,
 }
@@ -64,13 +65,22 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     );
     let report = timeline.window(args.kernel, (&from, &to), &options)?;
     if let Some(destination) = &args.output {
-        let write = |answer: &VersionAnswer, out: &mut dyn Write| {
-            // A view takes a bit for each stored edge: one at a time.
-            let view = timeline.at(&VersionChoice::Number(answer.version));
-            answer.write(&view.map_err(io::Error::other)?, &mut { out })
+        // A view takes a bit for each stored edge: one at a time.
+        let view_of = |answer: &VersionAnswer| {
+            timeline.at(&VersionChoice::Number(answer.version)).map_err(io::Error::other)
         };
         let mut answers = report.versions.iter();
-        destination.write(|mut out| answers.try_for_each(|answer| write(answer, &mut out)))?;
+        destination.write(|form| match form {
+            Form::Lines(mut out) => {
+                answers.try_for_each(|answer| answer.write(&view_of(answer)?, &mut out))
+            }
+            Form::Table(out, format) => {
+                let values = report.versions.first().map_or(&Values::None, |first| &first.values);
+                let mut table = ValueTable::new(out, format, values, true);
+                answers.try_for_each(|answer| table.write_version(answer, &view_of(answer)?))?;
+                table.finish().map(drop)
+            }
+        })?;
     }
     match args.output {
         Some(Destination::StandardOutput) => output.say_aside(in_words(&report)),

@@ -6,10 +6,8 @@
 //! The data is the dependency graph of the Debian 12 packages. Every figure is measured in the
 //! run that shows it. The graph stays in the output directory, for more questions.
 
-mod bars;
 mod data;
-mod degrees;
-mod neighborhood;
+mod depths;
 mod page;
 mod plug;
 mod questions;
@@ -36,8 +34,11 @@ use self::data::Data;
 use self::plug::Plug;
 use self::questions::Ranking;
 use self::report::{CrashRound, Deletion, DemoReport, Ingest};
+use crate::charts::{self, Count, Nouns};
 use crate::output::{Output, count, seconds};
 
+/// What the vertices of its graph are called.
+const PACKAGES: Nouns = Nouns { one: "package", many: "packages" };
 /// The package whose reach and surroundings are shown.
 const PACKAGE: &str = "gimp";
 /// The package on which nothing depends any more after the deletions.
@@ -152,8 +153,8 @@ impl Demo {
             dependencies: view.edge_count(),
             ingest,
             ranking: ranking.top(&view, RANKED),
-            in_degrees: questions::degree_counts(&view, &view.in_degrees()),
-            out_degrees: questions::degree_counts(&view, &view.out_degrees()),
+            in_degrees: charts::degree_counts(&view, &view.in_degrees()),
+            out_degrees: charts::degree_counts(&view, &view.out_degrees()),
             reach: self.reach(&view, &ranking)?,
             neighborhood: questions::neighborhood(&view, PACKAGE, &ranking)?,
             components: self.components(&view)?,
@@ -223,7 +224,7 @@ impl Demo {
         Ok(reach)
     }
 
-    fn components(&self, view: &View) -> Result<Vec<report::Count>> {
+    fn components(&self, view: &View) -> Result<Vec<Count>> {
         let sizes = questions::components(view)?;
         let all: u64 = sizes.iter().map(|size| size.count).sum();
         let largest = sizes.last().map_or(0, |size| size.value);

@@ -6,11 +6,16 @@ use everedge_bench::page::{
 };
 use maud::{Markup, html};
 
-use super::report::{Count, CrashRound, DemoReport, Ranked};
-use super::{bars, degrees, neighborhood, slopes, sunflower, timeline};
+use super::report::{CrashRound, DemoReport};
+use super::{PACKAGES, depths, slopes, sunflower, timeline};
+use crate::charts::{self, Count, DegreeLine, Ranked, Titles};
 
 /// Width of the picture beside the title.
 const HERO: f64 = 400.0;
+/// What a degree is here.
+const DEGREE: &str = "degree: number of packages on the other end";
+/// What stands above the columns of a neighborhood.
+const TITLES: Titles = Titles(["depend on it", "it depends on", "they depend on"]);
 /// Sizes of components that the tail shows one by one.
 const TAIL_COLUMNS: usize = 10;
 
@@ -114,13 +119,17 @@ fn degrees(report: &DemoReport) -> Markup {
         most(&report.out_degrees),
         most(&report.in_degrees)
     );
+    let lines = [
+        DegreeLine { label: "depended on by", counts: &report.in_degrees },
+        DegreeLine { label: "depends on", counts: &report.out_degrees },
+    ];
     let figure = Figure {
         id: "degrees",
         title: "Degree distribution",
         caption: "Packages with at least a given number of dependents or of dependencies; both \
                   axes are logarithmic."
             .to_owned(),
-        draw: &|width| degrees::draw(width, &report.in_degrees, &report.out_degrees),
+        draw: &|width| charts::degrees(width, &lines, &PACKAGES, DEGREE),
     };
     section("Few are needed by many", &words, &[figure])
 }
@@ -143,7 +152,7 @@ fn reach(report: &DemoReport) -> Markup {
             "Number of packages at each distance from {}, with examples.",
             reach.source
         ),
-        draw: &|width| bars::reach(width, reach),
+        draw: &|width| depths::draw(width, reach),
     };
     section("How far one package reaches", &words, &[figure])
 }
@@ -160,7 +169,7 @@ fn surroundings(report: &DemoReport) -> Markup {
             "Left the packages that depend on {center}, right those it depends on, and where there \
              is room, theirs in turn."
         ),
-        draw: &|width| neighborhood::draw(width, &report.neighborhood),
+        draw: &|width| charts::neighborhood(width, &report.neighborhood, &TITLES),
     };
     section(&format!("Next door to {center}"), words, &[figure])
 }
@@ -176,15 +185,15 @@ fn components(report: &DemoReport) -> Markup {
         id: "largest",
         title: "The largest component",
         caption: "Packages inside and outside the largest weakly connected component.".to_owned(),
-        draw: &|width| bars::largest_share(width, &report.components),
+        draw: &|width| charts::largest_share(width, &report.components, &PACKAGES),
     };
-    let tail = bars::component_tail(&report.components, TAIL_COLUMNS);
+    let tail = charts::component_tail(&report.components, TAIL_COLUMNS, &PACKAGES);
     let titles = ("number of components", "packages in the component");
     let others = Figure {
         id: "tail",
         title: "All the others",
         caption: "How many of the other components have how many packages.".to_owned(),
-        draw: &|width| bars::columns(width, &tail, titles),
+        draw: &|width| charts::columns(width, &tail, titles),
     };
     section("One continent, small islands", &words, &[share, others])
 }
@@ -235,7 +244,7 @@ fn crashes(report: &DemoReport) -> Markup {
         id: "gaps",
         title: "From one acknowledgement to the next",
         caption: "How many batches took how long to become durable, over all rounds.".to_owned(),
-        draw: &|width| bars::columns(width, &columns, gap_titles),
+        draw: &|width| charts::columns(width, &columns, gap_titles),
     };
     section("Pulling the plug", &crash_words(&report.crashes), &[timeline, rounds, gaps])
 }

@@ -1,12 +1,13 @@
 //! The questions that the demo asks of a view, and their answers as the report wants them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::convert::Infallible;
 
 use anyhow::{Context, Result, bail};
 use everedge::{Kernel, Parameters, RunOptions, Values, VertexId, View};
 
-use super::report::{Count, Neighborhood, RankChange, Ranked, Reach, ReachLevel};
+use super::report::{RankChange, Reach, ReachLevel};
+use crate::charts::{Count, Neighborhood, Ranked, counts};
 
 /// Examples named for each depth of a search; the plot shows as many as fit.
 const EXAMPLES: usize = 8;
@@ -75,26 +76,12 @@ impl Ranking {
     }
 }
 
-/// Returns how many vertices have which degree; `degrees` is indexed by vertex.
-pub(super) fn degree_counts(view: &View, degrees: &[u32]) -> Vec<Count> {
-    counts(view.vertices().into_iter().map(|v| degrees[v as usize].into()))
-}
-
 /// Returns how many weakly connected components have which size.
 pub(super) fn components(view: &View) -> Result<Vec<Count>> {
     let values = view.run(Kernel::Wcc, &RunOptions::default())?.values;
     let Values::Component(component) = values else { bail!("no components") };
     let members = view.vertices().into_iter().map(|v| component[v as usize].into());
     Ok(counts(counts(members).into_iter().map(|members| members.count)))
-}
-
-/// Returns how often each value occurs, ascending.
-fn counts(values: impl Iterator<Item = u64>) -> Vec<Count> {
-    let mut counts = BTreeMap::new();
-    for value in values {
-        *counts.entry(value).or_insert(0) += 1;
-    }
-    counts.into_iter().map(|(value, count)| Count { value, count }).collect()
 }
 
 /// Returns what a breadth-first search from `source` meets at each depth.
@@ -130,7 +117,8 @@ pub(super) fn neighborhood(view: &View, center: &str, ranking: &Ranking) -> Resu
         |&(u, v): &(VertexId, VertexId)| ranking.scores[u as usize] + ranking.scores[v as usize];
     edges.sort_by(|a, b| score(b).total_cmp(&score(a)).then(a.cmp(b)));
     let named = |(u, v)| (name(view, u), name(view, v));
-    Ok(Neighborhood { center: center.to_owned(), edges: edges.into_iter().map(named).collect() })
+    let edges = edges.into_iter().map(named).collect();
+    Ok(Neighborhood { center: center.to_owned(), edges, hidden: [0; 2] })
 }
 
 /// Returns the edges for which `keep` holds, in ascending order of their sources.

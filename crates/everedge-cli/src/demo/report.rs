@@ -2,6 +2,8 @@
 
 use everedge_bench::RunInfo;
 
+use crate::charts::{Count, Neighborhood, Ranked};
+
 /// Everything that the page shows. Empty lists are allowed: their plots then say so.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DemoReport {
@@ -48,24 +50,6 @@ pub(crate) struct Ingest {
     pub(crate) durability: String,
 }
 
-/// A package and its PageRank.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Ranked {
-    /// Name of the package.
-    pub(crate) name: String,
-    /// Its share of a total of 1.
-    pub(crate) score: f64,
-}
-
-/// How many things have one value.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Count {
-    /// The value: a degree, or the size of a component.
-    pub(crate) value: u64,
-    /// How many have it.
-    pub(crate) count: u64,
-}
-
 /// What a breadth-first search from one package finds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
@@ -82,17 +66,6 @@ pub(crate) struct ReachLevel {
     pub(crate) packages: u64,
     /// Names of some of them, the most telling first.
     pub(crate) examples: Vec<String>,
-}
-
-/// What stands around one package.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Neighborhood {
-    /// Name of the package in the middle.
-    pub(crate) center: String,
-    /// Pairs (package, package it depends on): those that touch the center, those that leave its
-    /// direct dependencies, and any others between these packages. The plot keeps what fits:
-    /// packages with many edges here, and among equals those that come first.
-    pub(crate) edges: Vec<(String, String)>,
 }
 
 /// Which edges were deleted, and what that did to the ranking.

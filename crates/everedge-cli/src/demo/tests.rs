@@ -2,6 +2,7 @@
 
 use super::page::render;
 use super::report::*;
+use crate::charts::{Count, Neighborhood, Ranked};
 
 /// A report with a little of everything.
 fn small() -> DemoReport {
@@ -20,6 +21,7 @@ fn small() -> DemoReport {
         neighborhood: Neighborhood {
             center: text("app"),
             edges: vec![(text("app"), text("libc6")), (text("suite"), text("app"))],
+            ..Neighborhood::default()
         },
         components: vec![count(4, 1), count(2, 3)],
         deletion: Deletion {

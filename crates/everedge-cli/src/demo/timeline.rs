@@ -6,8 +6,8 @@ use everedge_bench::page::{
     ticks,
 };
 
-use super::bars::Column;
 use super::report::{Ack, CrashRound};
+use crate::charts::Column;
 
 /// Height of the field of the timeline, in pixels.
 const FIELD_HEIGHT: f64 = 230.0;

@@ -5,10 +5,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+/// What a writer has to acknowledge is acknowledged in this time, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Home(TempDir);
 
@@ -392,7 +397,7 @@ fn an_export_is_whole_or_leaves_what_was_there() {
 pub(crate) struct Stream {
     pub(crate) child: Child,
     input: Option<ChildStdin>,
-    said: BufReader<std::process::ChildStdout>,
+    said: Receiver<String>,
 }
 
 impl Stream {
@@ -401,8 +406,11 @@ impl Stream {
         command.arg("ingest").arg(graph).args(["-", "--acknowledge"]).args(flags);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let (input, said) = (child.stdin.take(), child.stdout.take().unwrap());
-        Self { child, input, said: BufReader::new(said) }
+        let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
+        let (says, said) = mpsc::channel();
+        let mut lines = BufReader::new(output).lines();
+        thread::spawn(move || lines.try_for_each(|line| says.send(line.unwrap())));
+        Self { child, input, said }
     }
 
     pub(crate) fn write(&mut self, text: &str) {
@@ -411,9 +419,8 @@ impl Stream {
 
     /// Waits for the next acknowledgement.
     pub(crate) fn acknowledged(&mut self) -> u64 {
-        let mut line = String::new();
-        self.said.read_line(&mut line).unwrap();
-        line.trim().parse().unwrap_or_else(|_| panic!("{line:?} is no number"))
+        let line = self.said.recv_timeout(PATIENCE).expect("an acknowledgement in time");
+        line.parse().unwrap_or_else(|_| panic!("{line:?} is no number"))
     }
 
     /// Ends the input and waits for the process.

@@ -17,6 +17,7 @@ mod kill_writers;
 mod output;
 mod questions;
 mod reference;
+mod report;
 mod salvage;
 mod sealed;
 mod tables;

@@ -249,11 +249,46 @@ fn values_go_to_standard_output_or_a_text_file() {
     let output = run(&["--output", "-", "--json"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text_of(&output.stderr).contains("write the values to a file"));
-    let output = run(&["--output", "depths.parquet"]);
+    let output = run(&["--output", "depths.xlsx"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text_of(&output.stderr).contains("name a .txt file"));
+    assert!(text_of(&output.stderr).contains("name a file that ends in .csv"));
     assert!(run(&["--output", "depths.txt"]).status.success());
     assert_eq!(std::fs::read_to_string(home.path("depths.txt")).unwrap(), "1 0\n2 1\n3 2\n");
+}
+
+/// A table of another graph, read by its own reader, holds the values as weights of edges to them.
+#[test]
+fn values_are_written_as_tables() {
+    let home = Home::new("1 2\n2 3\n5 1\n");
+    let run = |words: &[&str]| {
+        let output = home.run(words);
+        assert!(output.status.success(), "{words:?}: {}", text_of(&output.stderr));
+        text_of(&output.stdout).to_owned()
+    };
+    let read = |name: &str| std::fs::read_to_string(home.path(name)).unwrap();
+    let bfs = ["run", "bfs", "graph", "--source", "1", "--quiet", "--output"];
+    run(&[&bfs[..], &["depths.csv"]].concat());
+    assert_eq!(read("depths.csv"), "id,value\n1,0\n2,1\n3,2\n5,\n");
+    run(&["run", "sssp", "graph", "--source", "1", "--quiet", "--output", "lengths.tsv"]);
+    assert_eq!(read("lengths.tsv"), "id\tvalue\n1\t0\n2\t1\n3\t2\n5\tinf\n");
+    run(&["run", "hits", "graph", "--quiet", "--output", "hits.csv"]);
+    assert!(read("hits.csv").starts_with("id,hub,authority\n1,"), "{}", read("hits.csv"));
+    run(&["run", "spanning-forest", "graph", "--quiet", "--output", "forest.csv"]);
+    assert!(read("forest.csv").starts_with("src,dst") && read("forest.csv").lines().count() == 4);
+    for name in ["depths.parquet", "depths.arrow"] {
+        run(&[&bfs[..], &[name]].concat());
+        let columns = ["--src", "id", "--dst", "value", "--skip-nulls", "--quiet"];
+        let graph = format!("graph-of-{name}");
+        run(&[&["ingest", &graph, name][..], &columns].concat());
+        assert_eq!(run(&["export", &graph, "-", "--quiet"]), "1 0\n2 1\n3 2\n", "{name}");
+    }
+    run(&["ingest", "versions", "edges.txt", "--quiet"]);
+    run(&["commit", "versions", "--quiet"]);
+    run(&["window", "wcc", "versions", "--quiet", "--output", "window.csv.gz"]);
+    let bytes = std::fs::read(home.path("window.csv.gz")).unwrap();
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut text).unwrap();
+    assert_eq!(text, "version,id,value\n1,1,1\n1,2,1\n1,3,1\n1,5,1\n");
 }
 
 #[test]

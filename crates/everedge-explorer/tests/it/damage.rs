@@ -296,7 +296,7 @@ fn flipped_bytes_are_found_or_dead() {
 fn cut_files_are_found() {
     let (mut cuts, mut found) = (0, 0);
     for_each_file(|victim, name, good, end| {
-        let step = if stride() == 1 { 1 } else { good.len() / 100 + 1 };
+        let step = if stride() == 1 { 1 } else { good.len() / 40 + 1 };
         for len in (cuts % step..good.len()).step_by(step) {
             let what = format!("{:?}, {name} cut to {len}", victim.options);
             let is_found = victim.check(name, &good, &good[..len], &what);

@@ -51,11 +51,12 @@ fn lost_images(live: &Live, images_max: usize) -> Vec<Image> {
 
 /// Crashes histories, goes on from there and crashes again.
 fn crash_twice(kind: MediumKind, plant: Option<Plant>, starts_max: usize) -> Checked<u64> {
+    let images_max = if plant.is_some() || is_at_length() { 200 } else { 60 };
     let mut images = 0;
     for live in shapes(kind, false) {
         for start in lost_images(&live, starts_max) {
             let twice = live.after(Start::PowerLoss(start));
-            images += exploration(&twice, plant, 200).explore()?.images;
+            images += exploration(&twice, plant, images_max).explore()?.images;
         }
     }
     Ok(images)

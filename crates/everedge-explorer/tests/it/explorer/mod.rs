@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 
 /// The images of each configuration unless the environment says otherwise.
-pub(crate) const IMAGES_DEFAULT: u64 = 600;
+pub(crate) const IMAGES_DEFAULT: u64 = 240;
 /// The most images of one crash point.
 const POINT_IMAGES_MAX: u64 = 4096;
 /// Recovery is crashed for one image of so many.

@@ -1,72 +1,27 @@
-//! Charts made of bars: the reach of a search, shares and histograms.
+//! Charts made of bars: shares and histograms.
 
 use everedge_bench::count;
-use everedge_bench::page::{Anchor, BOLD, Drawing, FONT, counted, fit, text_width};
+use everedge_bench::page::{Anchor, BOLD, Drawing, text_width};
 
-use super::report::{Count, Reach, ReachLevel};
+use super::{Count, Nouns};
 
-/// Thickness of a horizontal bar, in pixels.
-const BAR_HEIGHT: f64 = 16.0;
-/// Height of a row of the reach: a bar and a line of names.
-const LEVEL_HEIGHT: f64 = 46.0;
 /// Height of the columns of a histogram.
 const COLUMN_HEIGHT: f64 = 150.0;
 /// Width up to which columns may grow.
 const COLUMN_WIDTH_MAX: f64 = 80.0;
-/// Space between a bar and its label.
-const GAP: f64 = 8.0;
 
 /// One column of a histogram.
-pub(super) struct Column {
+pub(crate) struct Column {
     /// What stands under the column.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// Its height.
-    pub(super) count: u64,
+    pub(crate) count: u64,
     /// What it says on hover.
-    pub(super) hover: String,
+    pub(crate) hover: String,
 }
 
-/// One bar a depth, with names of packages that the search first meets there.
-pub(super) fn reach(width: f64, reach: &Reach) -> Drawing {
-    let most = reach.levels.iter().map(|level| level.packages).max().unwrap_or(0);
-    if most == 0 {
-        return Drawing::empty(width);
-    }
-    let left = 62.0;
-    let mut drawing = Drawing::new(width, reach.levels.len() as f64 * LEVEL_HEIGHT + 2.0);
-    for (depth, level) in reach.levels.iter().enumerate() {
-        let y = depth as f64 * LEVEL_HEIGHT + 4.0;
-        let base = y + BAR_HEIGHT / 2.0 + FONT * 0.35;
-        let hover = counted(level.packages, "package", "packages");
-        let bar = (width - left - 60.0) * level.packages as f64 / most as f64;
-        drawing.text("label", Anchor::End, (left - GAP, base), &format!("depth {depth}"));
-        drawing.rect("bar", (left, y), (bar.max(2.0), BAR_HEIGHT), &hover);
-        drawing.text(
-            "value",
-            Anchor::Start,
-            (left + bar.max(2.0) + 6.0, base),
-            &count(level.packages),
-        );
-        drawing.text("note", Anchor::Start, (left, y + 32.0), &example_line(level, width - left));
-    }
-    drawing
-}
-
-/// As many example names as fit into `width`, and an ellipsis where others follow.
-fn example_line(level: &ReachLevel, width: f64) -> String {
-    let mut line = String::new();
-    for (shown, name) in level.examples.iter().enumerate() {
-        let longer = if shown == 0 { name.clone() } else { format!("{line}, {name}") };
-        if text_width(&longer) + text_width(", …") > width {
-            return if shown == 0 { fit(name, width) } else { line + ", …" };
-        }
-        line = longer;
-    }
-    if level.packages > level.examples.len() as u64 { line + ", …" } else { line }
-}
-
-/// One bar cut in two: the largest component, and all packages outside it.
-pub(super) fn largest_share(width: f64, components: &[Count]) -> Drawing {
+/// One bar cut in two: the largest component, and all that is outside it.
+pub(crate) fn largest_share(width: f64, components: &[Count], nouns: &Nouns) -> Drawing {
     let total: u64 = components.iter().map(|entry| entry.value * entry.count).sum();
     if total == 0 {
         return Drawing::empty(width);
@@ -76,7 +31,7 @@ pub(super) fn largest_share(width: f64, components: &[Count]) -> Drawing {
     let share = largest as f64 / total as f64;
     let cut = (width * share).clamp(2.0, width - if outside > 0 { 4.0 } else { 0.0 });
     let mut drawing = Drawing::new(width, 62.0);
-    let inside_text = format!("{} hang together", counted(largest, "package", "packages"));
+    let inside_text = format!("{} hang together", nouns.counted(largest));
     let label = format!("{inside_text} ({:.1} %)", share * 100.0);
     let outside_text = format!("{} outside", count(outside));
     drawing.rect("bar", (0.0, 22.0), (cut - 1.0, 30.0), &inside_text);
@@ -89,7 +44,7 @@ pub(super) fn largest_share(width: f64, components: &[Count]) -> Drawing {
 }
 
 /// Vertical columns with their counts on top; `titles` name what is counted, and the value below.
-pub(super) fn columns(width: f64, columns: &[Column], titles: (&str, &str)) -> Drawing {
+pub(crate) fn columns(width: f64, columns: &[Column], titles: (&str, &str)) -> Drawing {
     let most = columns.iter().map(|column| column.count).max().unwrap_or(0);
     if most == 0 {
         return Drawing::empty(width);
@@ -123,7 +78,11 @@ pub(super) fn columns(width: f64, columns: &[Column], titles: (&str, &str)) -> D
 /// Columns for the components without the largest one: how many there are of each size.
 ///
 /// Sizes above the `sizes_max - 1` smallest ones share the last column.
-pub(super) fn component_tail(components: &[Count], sizes_max: usize) -> Vec<Column> {
+pub(crate) fn component_tail(components: &[Count], sizes_max: usize, nouns: &Nouns) -> Vec<Column> {
+    let column_of = |label: String, number: u64| {
+        let hover = format!("components of {label} {}: {}", nouns.many, count(number));
+        Column { label, count: number, hover }
+    };
     let mut tail: Vec<Count> = components.iter().copied().filter(|entry| entry.count > 0).collect();
     tail.sort_by_key(|entry| entry.value);
     if let Some(largest) = tail.last_mut() {
@@ -140,35 +99,19 @@ pub(super) fn component_tail(components: &[Count], sizes_max: usize) -> Vec<Colu
     columns
 }
 
-fn column_of(label: String, number: u64) -> Column {
-    let hover = format!("components of {label} packages: {}", count(number));
-    Column { label, count: number, hover }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::VERTICES;
     use super::*;
 
     #[test]
     fn tail_leaves_out_the_largest_and_joins_the_rest() {
         let count = |value, count| Count { value, count };
         let components = [count(900, 1), count(2, 30), count(3, 4), count(5, 2), count(9, 1)];
-        let columns = component_tail(&components, 3);
+        let columns = component_tail(&components, 3, &VERTICES);
         let shown: Vec<_> = columns.iter().map(|c| (c.label.as_str(), c.count)).collect();
         assert_eq!(shown, [("2", 30), ("3", 4), ("5+", 3)]);
-        assert!(component_tail(&[count(7, 1)], 3).is_empty());
-        assert!(component_tail(&[], 3).is_empty());
-    }
-
-    #[test]
-    fn examples_end_where_the_space_ends() {
-        let names = ["libc6", "dpkg", "perl"].map(str::to_owned).to_vec();
-        let level = ReachLevel { packages: 3, examples: names };
-        assert_eq!(example_line(&level, 500.0), "libc6, dpkg, perl");
-        assert_eq!(example_line(&level, 90.0), "libc6, dpkg, …");
-        assert_eq!(
-            example_line(&ReachLevel { packages: 9, ..level }, 500.0),
-            "libc6, dpkg, perl, …"
-        );
+        assert!(component_tail(&[count(7, 1)], 3, &VERTICES).is_empty());
+        assert!(component_tail(&[], 3, &VERTICES).is_empty());
     }
 }

@@ -1,7 +1,7 @@
-//! The drawing of what stands around one package, in columns from left to right.
+//! The drawing of what stands around one vertex, in columns from left to right.
 //!
-//! Dependents of the center stand left of it, its dependencies right of it, theirs further right.
-//! A column keeps the packages with the most edges in the picture. Inside the columns, packages are
+//! Vertices with an edge to the center stand left of it, those that it has an edge to right of it, theirs further
+//! right. A column keeps the vertices with the most edges in the picture. Inside the columns, vertices are
 //! ordered by the mean position of their neighbors, a few times over: fewer lines cross so.
 //!
 //! Source: Sugiyama, Tagawa, Toda, "Methods for Visual Understanding of Hierarchical System
@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use everedge_bench::page::{Anchor, Drawing, FONT, Path, fit, text_width};
 
-use super::report::Neighborhood;
+use super::Neighborhood;
 
-/// Packages that a column shows.
+/// Vertices that a column shows.
 const COLUMN_MAX: usize = 13;
 /// Height of a row, in pixels.
 const ROW_HEIGHT: f64 = 30.0;
@@ -34,11 +34,13 @@ const SWEEPS: usize = 6;
 /// Index of the column that holds the center.
 const CENTER: usize = 1;
 
-/// What stands above the columns beside the center.
-const TITLES: [(usize, &str); 3] =
-    [(0, "depend on it"), (2, "it depends on"), (3, "they depend on")];
+/// What stands above the columns beside the center, from left to right.
+pub(crate) struct Titles(pub(crate) [&'static str; 3]);
 
-/// The packages of each column from top to bottom, and how many were left out.
+/// The columns that have a title.
+const TITLED: [usize; 3] = [0, 2, 3];
+
+/// The vertices of each column from top to bottom, and how many were left out.
 struct Layers<'a> {
     columns: Vec<Vec<&'a str>>,
     left_out: Vec<usize>,
@@ -52,8 +54,8 @@ struct Place {
     y: f64,
 }
 
-/// Draws the neighborhood; with a small `width` without the dependencies of dependencies.
-pub(super) fn draw(width: f64, neighborhood: &Neighborhood) -> Drawing {
+/// Draws the neighborhood; with a small `width` without the neighbors of neighbors.
+pub(crate) fn draw(width: f64, neighborhood: &Neighborhood, titles: &Titles) -> Drawing {
     let pairs = neighborhood.edges.iter().map(|(from, to)| (from.as_str(), to.as_str()));
     let pairs: Vec<(&str, &str)> = pairs.filter(|(from, to)| from != to).collect();
     let edges: BTreeSet<(&str, &str)> = pairs.iter().copied().collect();
@@ -62,18 +64,21 @@ pub(super) fn draw(width: f64, neighborhood: &Neighborhood) -> Drawing {
     }
     let column_count = if width < NARROW { 3 } else { 4 };
     let mut layers = Layers::around(&neighborhood.center, &pairs, column_count);
+    let [before, after] = neighborhood.hidden;
+    layers.left_out[0] += before;
+    layers.left_out[CENTER + 1] += after;
     layers.untangle(&edges);
     let places = place(width, &layers);
     let rows = layers.columns.iter().map(Vec::len).max().unwrap_or(0) + 1;
     let mut drawing = Drawing::new(width, 30.0 + rows as f64 * ROW_HEIGHT);
     draw_edges(&mut drawing, &neighborhood.center, &edges, &places);
     draw_boxes(&mut drawing, &neighborhood.center, &places);
-    draw_titles(&mut drawing, width, &layers, &places);
+    draw_titles(&mut drawing, width, &layers, (&places, titles));
     drawing
 }
 
 impl<'a> Layers<'a> {
-    /// The columns by distance from the center, each cut to the packages with the most edges.
+    /// The columns by distance from the center, each cut to the vertices with the most edges.
     fn around(center: &'a str, pairs: &[(&'a str, &'a str)], column_count: usize) -> Self {
         let weights = weights(pairs);
         let mut seen = BTreeSet::from([center]);
@@ -111,7 +116,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// For each package: how many edges it has, many first, and where it first occurs.
+/// For each vertex: how many edges it has, many first, and where it first occurs.
 fn weights<'a>(pairs: &[(&'a str, &'a str)]) -> BTreeMap<&'a str, (Reverse<usize>, usize)> {
     let mut weights = BTreeMap::new();
     for (position, (from, to)) in pairs.iter().enumerate() {
@@ -143,14 +148,17 @@ fn order_by_mean(column: &mut [&str], beside: &[&str], edges: &BTreeSet<(&str, &
 /// Gives every name its box: columns as wide as their widest name, spread over the width. If there
 /// is not room for all, the center keeps its width, up to a third, and the others shrink.
 fn place<'a>(width: f64, layers: &Layers<'a>) -> BTreeMap<&'a str, Place> {
-    let count = layers.columns.len();
-    let room = width - CHANNEL * (count - 1) as f64 - ARC_ROOM;
+    let channels = layers.columns.iter().filter(|names| !names.is_empty()).count().max(2) - 1;
+    let room = width - CHANNEL * channels as f64 - ARC_ROOM;
     let widths = column_widths(layers, room);
-    let free = (room - widths.iter().sum::<f64>()).max(0.0) / (count - 1) as f64;
+    let free = (room - widths.iter().sum::<f64>()).max(0.0) / channels as f64;
     let rows = layers.columns.iter().map(Vec::len).max().unwrap_or(0);
     let mut places = BTreeMap::new();
     let mut left = 1.0;
     for (column, names) in layers.columns.iter().enumerate() {
+        if names.is_empty() {
+            continue;
+        }
         let right = left + widths[column];
         let top = 40.0 + (rows - names.len()) as f64 * ROW_HEIGHT / 2.0;
         for (row, name) in names.iter().enumerate() {
@@ -169,12 +177,14 @@ fn place<'a>(width: f64, layers: &Layers<'a>) -> BTreeMap<&'a str, Place> {
 }
 
 fn column_widths(layers: &Layers<'_>, room: f64) -> Vec<f64> {
-    let width =
-        |names: &Vec<&str>| names.iter().map(|name| text_width(name) + 16.0).fold(40.0, f64::max);
+    let width = |names: &Vec<&str>| match names.is_empty() {
+        true => 0.0,
+        false => names.iter().map(|name| text_width(name) + 16.0).fold(40.0, f64::max),
+    };
     let mut widths: Vec<f64> = layers.columns.iter().map(width).collect();
     let center = widths[CENTER].min(room / 3.0);
     let others = widths.iter().sum::<f64>() - widths[CENTER];
-    let shrink = ((room - center) / others).min(1.0);
+    let shrink = ((room - center) / others.max(1.0)).min(1.0);
     widths.iter_mut().for_each(|width| *width *= shrink);
     widths[CENTER] = center;
     widths
@@ -195,7 +205,10 @@ fn draw_edges(
         let hover = format!("{from} → {to}");
         if start.column + 1 == end.column {
             drawing.path(class, &curve(start, end), &hover);
-        } else if start.column == end.column && start.column > CENTER {
+        } else if start.column == end.column
+            && start.column > CENTER
+            && (from < to || !edges.contains(&(*to, *from)))
+        {
             drawing.path("edge inside", &arc(start, end), &hover);
         }
     }
@@ -224,14 +237,14 @@ fn draw_boxes(drawing: &mut Drawing, center: &str, places: &BTreeMap<&str, Place
     }
 }
 
-/// Writes above each column what it is, and below how many packages were left out of it.
+/// Writes above each column what it is, and below how many vertices were left out of it.
 fn draw_titles(
     drawing: &mut Drawing,
     width: f64,
     layers: &Layers<'_>,
-    places: &BTreeMap<&str, Place>,
+    (places, titles): (&BTreeMap<&str, Place>, &Titles),
 ) {
-    for (column, title) in TITLES {
+    for (column, title) in TITLED.into_iter().zip(titles.0) {
         let names = layers.columns.get(column).map_or(&[][..], Vec::as_slice);
         let Some(first) = names.first().and_then(|name| places.get(name)) else {
             continue;
@@ -267,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_keeps_the_packages_with_the_most_edges() {
+    fn a_column_keeps_the_vertices_with_the_most_edges() {
         let names: Vec<String> = (0..COLUMN_MAX + 2).map(|i| format!("p{i:02}")).collect();
         let mut edges: Vec<(&str, &str)> = names.iter().map(|name| ("c", name.as_str())).collect();
         edges.push((&names[14], "far"));

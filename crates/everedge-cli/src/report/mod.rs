@@ -1,0 +1,90 @@
+//! `everedge report`: a page about one's own graph.
+//!
+//! `findings` asks the graph, `page` makes a document of what it answers.
+
+mod findings;
+mod page;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use everedge::{OutputFile, VersionChoice};
+use everedge_bench::parsed;
+use serde::Serialize;
+use std::io::Write;
+
+use self::findings::Findings;
+use crate::output::{Output, count, seconds};
+
+/// Write a page about a graph: its size, degrees, components, ranking, communities, neighborhoods and versions.
+///
+/// One HTML file, which opens without a network. Each part of it says which command and which line of Python give the same.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The directory of the graph.
+    graph: PathBuf,
+
+    /// The file to write.
+    #[arg(long, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+
+    /// Draw the neighborhood of this vertex, besides those of the best ranked ones. May be given several times.
+    #[arg(long, value_name = "VERTEX", allow_negative_numbers = true)]
+    around: Vec<String>,
+
+    /// Ask a version, by number, date or name; without it, the newest of a directory that holds versions.
+    #[arg(long, value_name = "VERSION", value_parser = parsed::<VersionChoice>)]
+    at: Option<VersionChoice>,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Summary {
+    report: String,
+    vertices: u64,
+    edges: u64,
+    components: u64,
+    communities: u64,
+    modularity: f64,
+    /// Vertices and their PageRank, best first.
+    ranking: Vec<(String, f64)>,
+    seconds: f64,
+}
+
+pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
+    let start = Instant::now();
+    let path = args.output.display();
+    ensure!(!args.output.is_dir(), "`{path}` is a directory; name a file with --output");
+    // Before the work, not after it.
+    let mut file = OutputFile::create(&args.output)?;
+    let findings = Findings::of(&args.graph, args.at.as_ref(), &args.around, output)?;
+    let page = page::render(&findings);
+    file.write_all(page.as_bytes()).with_context(|| format!("cannot write `{path}`"))?;
+    file.put_in_place()?;
+    let summary = Summary {
+        report: path.to_string(),
+        vertices: findings.stats.vertices,
+        edges: findings.stats.edges,
+        components: findings.components.iter().map(|size| size.count).sum(),
+        communities: findings.communities.count,
+        modularity: findings.communities.modularity,
+        ranking: findings.ranking.iter().map(|best| (best.name.clone(), best.score)).collect(),
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    output.print(&summary, |summary| {
+        format!(
+            "{}: {} vertices, {} edges, {} components, {} communities; written in {}",
+            summary.report,
+            count(summary.vertices),
+            count(summary.edges),
+            count(summary.components),
+            count(summary.communities),
+            seconds(summary.seconds)
+        )
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,90 @@
+//! The whole page, with full, empty and hostile findings.
+
+use super::findings::{Communities, Community, Facts, Findings, Row};
+use super::page::render;
+use crate::charts::{Count, Neighborhood, Ranked};
+
+/// Findings with a little of everything.
+fn small(name: &str) -> Findings {
+    let text = str::to_owned;
+    let count = |value, count| Count { value, count };
+    Findings {
+        path: format!("graphs/{name}"),
+        stats: Facts { directed: true, has_names: true, vertices: 3, edges: 2, ..Facts::default() },
+        version: Some((2, format!("version 2, {name}"))),
+        in_degrees: Some(vec![count(0, 2), count(2, 1)]),
+        out_degrees: vec![count(0, 1), count(1, 2)],
+        components: vec![count(3, 1), count(1, 4)],
+        strong: Some(vec![count(1, 3)]),
+        ranking: vec![Ranked { name: text(name), score: 0.5 }],
+        communities: Communities {
+            count: 1,
+            modularity: 0.25,
+            largest: vec![Community { size: 3, members: vec![text(name), text("b")] }],
+        },
+        neighborhoods: vec![Neighborhood {
+            center: text(name),
+            edges: vec![(text("b"), text(name)), (text(name), text("c"))],
+            hidden: [0, 7],
+        }],
+        rows: vec![Row {
+            name: text(name),
+            score: 0.5,
+            out_degree: 0,
+            in_degree: Some(2),
+            community: text(name),
+        }],
+        versions: vec![(1, 1), (2, 2)],
+        ..Findings::default()
+    }
+}
+
+#[test]
+fn names_cannot_leave_their_place() {
+    let page = render(&small("</script><script>alert(\"1\")</script>&'"));
+    assert_eq!(page.matches("<script").count(), 1, "its own");
+}
+
+#[test]
+fn the_page_loads_nothing() {
+    let page = render(&small("a"));
+    for word in ["http:", "https:", "url(", "src=", "@import", "<link"] {
+        assert!(!page.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn ids_are_unique() {
+    let mut findings = small("a");
+    findings.neighborhoods.push(findings.neighborhoods[0].clone());
+    let page = render(&findings);
+    let ids = page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let mut ids: Vec<&str> = ids.collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+}
+
+#[test]
+fn an_empty_graph_has_a_page_without_nonsense() {
+    for findings in [Findings::default(), small("a")] {
+        let page = render(&findings);
+        for word in ["NaN", "inf\"", "-inf", "Infinity"] {
+            assert!(!page.contains(word), "{word}");
+        }
+    }
+}
+
+#[test]
+fn lines_ask_for_the_version_that_is_shown() {
+    let page = render(&small("a b"));
+    assert!(page.contains("everedge run pagerank 'graphs/a b' --top 15 --at 2"), "the shell");
+    assert!(
+        page.contains(
+            "graph = everedge.Timeline(&quot;graphs/a b&quot;, mode=&quot;r&quot;).at(2)"
+        )
+    );
+    assert!(page.contains("everedge versions 'graphs/a b'<"), "it has no version to ask");
+    assert!(page.contains("and 7 more"), "neighbors that no edge here names");
+}

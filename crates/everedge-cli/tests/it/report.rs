@@ -1,0 +1,119 @@
+//! `everedge report`: a page about any kind of graph.
+
+use std::path::Path;
+use std::process::Output;
+
+fn everedge(home: &Path, words: &str) -> Output {
+    let words = words.split(' ').map(|word| word.replace("{}", home.to_str().unwrap()));
+    std::process::Command::new(env!("CARGO_BIN_EXE_everedge"))
+        .args(words)
+        .current_dir(home)
+        .output()
+        .unwrap()
+}
+
+fn done(home: &Path, words: &str) -> String {
+    let output = everedge(home, words);
+    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn refused(home: &Path, words: &str) -> String {
+    let output = everedge(home, words);
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn page(home: &Path) -> String {
+    std::fs::read_to_string(home.join("report.html")).unwrap()
+}
+
+/// Three friends, of whom `ann` knows all, and a pair apart.
+fn home() -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let friends = "a,b\nann,bob\nbob,cleo\nann,cleo\ncleo,ann\nyan,zoe\n";
+    std::fs::write(home.path().join("friends.csv"), friends).unwrap();
+    std::fs::write(home.path().join("roads.txt"), "1 2\n2 3\n3 1\n7 8\n").unwrap();
+    home
+}
+
+#[test]
+fn a_directed_graph_with_names_has_all_sections() {
+    let home = home();
+    let home = home.path();
+    done(home, "ingest g friends.csv --quiet");
+    let said = done(home, "report g --around zoe");
+    assert!(
+        said.starts_with("report.html: 5 vertices, 5 edges, 2 components, 2 communities"),
+        "{said}"
+    );
+    let page = page(home);
+    for words in [
+        "<h1>g</h1>",
+        "everedge run pagerank g --top 15",
+        "everedge.pagerank(graph).top(15)",
+        "everedge neighbors g zoe",
+        "graph.neighbors(&quot;zoe&quot;)",
+        "<option>zoe</option><option>cleo</option>",
+        "edges from it",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(!page.contains("<h2>Versions</h2>"));
+    let summary: serde_json::Value =
+        serde_json::from_str(&done(home, "report g --output other.html --json")).unwrap();
+    assert_eq!(summary["components"], 2);
+    assert_eq!(summary["ranking"][0][0], "cleo");
+    assert!(home.join("other.html").exists());
+}
+
+#[test]
+fn an_undirected_graph_of_numbers_has_no_directions() {
+    let home = home();
+    let home = home.path();
+    done(home, "ingest g roads.txt --undirected --quiet");
+    done(home, "report g");
+    let page = page(home);
+    assert!(page.contains("its neighbors") && page.contains("graph.neighbors(1)"));
+    assert!(!page.contains("edges to it") && !page.contains("<th>enter</th>"));
+}
+
+#[test]
+fn versions_are_drawn_and_one_of_them_can_be_asked() {
+    let home = home();
+    let home = home.path();
+    done(home, "ingest g friends.csv --quiet");
+    done(home, "commit g --name first --quiet");
+    std::fs::write(home.join("more.csv"), "a,b\nann,zoe\n").unwrap();
+    done(home, "ingest g more.csv --quiet");
+    done(home, "commit g --name second --quiet");
+    assert!(done(home, "report g").contains("6 edges, 1 components"));
+    assert!(page(home).contains("<h2>Versions</h2>"));
+    assert!(done(home, "report g --at first").contains("5 edges, 2 components"));
+    assert!(page(home).contains("This is version 1, first.") && page(home).contains(".at(1)"));
+}
+
+#[test]
+fn sealed_and_empty_graphs_have_a_page() {
+    let home = home();
+    let home = home.path();
+    done(home, "ingest g friends.csv --quiet");
+    done(home, "seal g chunks --quiet");
+    done(home, "report chunks");
+    assert!(page(home).contains("<option>cleo</option>"));
+    std::fs::write(home.join("none.txt"), "").unwrap();
+    done(home, "ingest empty none.txt --format edge-list --quiet");
+    done(home, "report empty");
+    assert!(page(home).contains("The graph is empty."));
+}
+
+#[test]
+fn what_cannot_be_is_said_before_the_work() {
+    let home = home();
+    let home = home.path();
+    done(home, "ingest g friends.csv --quiet");
+    assert!(refused(home, "report g --around tom").contains("vertex `tom` is not in the graph"));
+    assert!(refused(home, "report g --output {}").contains("is a directory"));
+    assert!(refused(home, "report nothing").contains("nothing"));
+    assert!(!home.join("report.html").exists(), "a page that failed leaves no file");
+}
