@@ -5,6 +5,8 @@ use everedge_bench::page::{Axis, CLASSES, Drawing, Field, Path, Scale};
 
 /// Height of the field, in pixels.
 const FIELD_HEIGHT: f64 = 190.0;
+/// Room for what stands above the field.
+const TOP: f64 = 26.0;
 /// More versions than these are a line without dots.
 const DOTS_MAX: usize = 60;
 
@@ -16,7 +18,7 @@ pub(crate) fn draw(width: f64, versions: &[(u64, u64)]) -> Drawing {
     let most = versions.iter().map(|&(_, edges)| edges).max().unwrap_or(0).max(1);
     let field = Field {
         across: (64.0, width - 12.0),
-        down: (8.0, 8.0 + FIELD_HEIGHT),
+        down: (TOP, TOP + FIELD_HEIGHT),
         x: Axis {
             scale: Scale::Linear,
             domain: (first.0 as f64, (last.0.max(first.0 + 1)) as f64),

@@ -62,6 +62,7 @@ pub(super) struct Findings {
 pub(super) struct Facts {
     pub(super) directed: bool,
     pub(super) weighted: bool,
+    pub(super) is_sealed: bool,
     /// Whether vertices are called by texts, not by numbers.
     pub(super) has_names: bool,
     pub(super) vertices: u64,
@@ -147,10 +148,11 @@ impl Findings {
             stats: Facts {
                 directed: view.is_directed(),
                 weighted: view.is_weighted(),
+                is_sealed: stats.kind == "chunks",
                 has_names: view.id_kind() == IdKind::Text,
                 vertices: view.vertex_count().into(),
                 edges: view.edge_count(),
-                kept: format!("{}, layout {}, medium {}", stats.kind, stats.layout, stats.medium),
+                kept: format!("layout {}, medium {}", stats.layout, stats.medium),
                 disk_bytes: stats.disk_bytes,
             },
         })

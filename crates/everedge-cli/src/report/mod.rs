@@ -13,12 +13,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use everedge::{OutputFile, VersionChoice};
+use everedge_bench::page::counted;
 use everedge_bench::parsed;
 use serde::Serialize;
 use std::io::Write;
 
 use self::findings::Findings;
-use crate::output::{Output, count, seconds};
+use crate::charts::VERTICES;
+use crate::output::{Output, seconds};
 
 /// Write a page about a graph: its size, degrees, components, ranking, communities, neighborhoods and versions.
 ///
@@ -77,12 +79,12 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     };
     output.print(&summary, |summary| {
         format!(
-            "{}: {} vertices, {} edges, {} components, {} communities; written in {}",
+            "{}: {}, {}, {}, {}; written in {}",
             summary.report,
-            count(summary.vertices),
-            count(summary.edges),
-            count(summary.components),
-            count(summary.communities),
+            VERTICES.counted(summary.vertices),
+            counted(summary.edges, "edge", "edges"),
+            counted(summary.components, "component", "components"),
+            counted(summary.communities, "community", "communities"),
             seconds(summary.seconds)
         )
     })?;

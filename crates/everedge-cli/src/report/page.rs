@@ -76,7 +76,7 @@ fn header(findings: &Findings) -> Markup {
         ),
         (bytes(stats.disk_bytes), "on the medium".to_owned()),
     ];
-    let direction = if stats.directed { "directed" } else { "undirected" };
+    let direction = if stats.directed { "Directed" } else { "Undirected" };
     let weights = if stats.weighted { "with weights" } else { "without weights" };
     let version = match &findings.version {
         Some((_, version)) => format!(" This is {version}."),
@@ -85,7 +85,7 @@ fn header(findings: &Findings) -> Markup {
     html! {
         p class="kicker" { "everedge report" }
         h1 { (name_of(findings)) }
-        p class="lead" { "A graph, " (direction) " and " (weights) ": " (stats.kept) "." (version) }
+        p class="lead" { (direction) ", " (weights) "; " (stats.kept) "." (version) }
         (facts("", &all))
         dl class="how" {
             dt { "In Python, what the lines below begin with" }
@@ -117,7 +117,8 @@ fn opening(findings: &Findings) -> String {
     let path = format!("{:?}", findings.path);
     match findings.version {
         Some((number, _)) => format!("graph = everedge.Timeline({path}, mode=\"r\").at({number})"),
-        None => format!("graph = everedge.open({path})"),
+        None if findings.stats.is_sealed => format!("graph = everedge.open({path})"),
+        None => format!("graph = everedge.open({path}).snapshot()"),
     }
 }
 
@@ -175,7 +176,7 @@ fn components(findings: &Findings) -> Markup {
     if let Some(strong) = &findings.strong {
         let largest = strong.iter().map(|entry| entry.value).max().unwrap_or(0);
         said.push_str(&format!(
-            " With directions there are {}: in the largest one {} reach each other.",
+            " With directions, where each has to reach each, there are {}; the largest has {}.",
             count(number(strong)),
             counted(largest, VERTICES.one, VERTICES.many)
         ));
@@ -362,7 +363,7 @@ fn versions(findings: &Findings) -> Markup {
         findings,
         &said,
         (VERSIONS, ""),
-        &format!("everedge.Timeline({:?}, mode=\"r\").versions()", findings.path),
+        &format!("everedge.Timeline({:?}, mode=\"r\").versions", findings.path),
     );
     section_of("Versions", &words, &[figure], &html! {})
 }

@@ -287,7 +287,8 @@ fn values_are_written_as_tables() {
     run(&["window", "wcc", "versions", "--quiet", "--output", "window.csv.gz"]);
     let bytes = std::fs::read(home.path("window.csv.gz")).unwrap();
     let mut text = String::new();
-    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut text).unwrap();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut text)
+        .unwrap();
     assert_eq!(text, "version,id,value\n1,1,1\n1,2,1\n1,3,1\n1,5,1\n");
 }
 

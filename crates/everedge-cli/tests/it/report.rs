@@ -31,7 +31,7 @@ fn page(home: &Path) -> String {
 /// Three friends, of whom `ann` knows all, and a pair apart.
 fn home() -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
-    let friends = "a,b\nann,bob\nbob,cleo\nann,cleo\ncleo,ann\nyan,zoe\n";
+    let friends = "from,to\nann,bob\nbob,cleo\nann,cleo\ncleo,ann\nyan,zoe\n";
     std::fs::write(home.path().join("friends.csv"), friends).unwrap();
     std::fs::write(home.path().join("roads.txt"), "1 2\n2 3\n3 1\n7 8\n").unwrap();
     home
@@ -84,27 +84,27 @@ fn versions_are_drawn_and_one_of_them_can_be_asked() {
     let home = home.path();
     done(home, "ingest g friends.csv --quiet");
     done(home, "commit g --name first --quiet");
-    std::fs::write(home.join("more.csv"), "a,b\nann,zoe\n").unwrap();
+    std::fs::write(home.join("more.csv"), "from,to\nann,zoe\n").unwrap();
     done(home, "ingest g more.csv --quiet");
     done(home, "commit g --name second --quiet");
-    assert!(done(home, "report g").contains("6 edges, 1 components"));
+    assert!(done(home, "report g").contains("6 edges, 1 component,"));
     assert!(page(home).contains("<h2>Versions</h2>"));
     assert!(done(home, "report g --at first").contains("5 edges, 2 components"));
     assert!(page(home).contains("This is version 1, first.") && page(home).contains(".at(1)"));
 }
 
 #[test]
-fn sealed_and_empty_graphs_have_a_page() {
+fn sealed_graphs_and_those_without_an_edge_have_a_page() {
     let home = home();
     let home = home.path();
     done(home, "ingest g friends.csv --quiet");
     done(home, "seal g chunks --quiet");
     done(home, "report chunks");
     assert!(page(home).contains("<option>cleo</option>"));
-    std::fs::write(home.join("none.txt"), "").unwrap();
-    done(home, "ingest empty none.txt --format edge-list --quiet");
-    done(home, "report empty");
-    assert!(page(home).contains("The graph is empty."));
+    std::fs::write(home.join("loop.txt"), "0 0\n").unwrap();
+    done(home, "ingest alone loop.txt --quiet --drop-self-loops");
+    done(home, "report alone");
+    assert!(page(home).contains("0 takes 100.00 % of all visits."));
 }
 
 #[test]
