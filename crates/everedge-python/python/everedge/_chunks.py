@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
-from typing import Any, Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,11 @@ from everedge._files import (
 from everedge._graph import add_edges_to, delete_edges_from
 from everedge._progress import Bar
 from everedge._reading import Reading
-from everedge._reports import Changes, Progress, SealReport, Stats, Verification
 from everedge._snapshot import Snapshot
 from everedge._values import Vertices
+
+if TYPE_CHECKING:
+    from everedge._reports import Changes, Progress, SealReport, Stats, Verification
 
 
 class Chunks(_kernels.Methods, Reading, Closing):
@@ -185,6 +187,8 @@ class Chunks(_kernels.Methods, Reading, Closing):
 
     def stats(self) -> Stats:
         """Return what the graph is and how large it is."""
+        from everedge._reports import Stats
+
         return Stats(**self._native.stats())
 
     def verify(self) -> Verification:
@@ -192,6 +196,8 @@ class Chunks(_kernels.Methods, Reading, Closing):
 
         Ctrl-C ends it. Cost: reads all of it, within half of the memory that is free.
         """
+        from everedge._reports import Verification
+
         return Verification(**self._native.verify())
 
     def close(self) -> None:
@@ -346,6 +352,8 @@ def seal(
     >>> everedge.Chunks(folder / "sealed").one_hop("lib").tolist()
     ['libc']
     """
+    from everedge._reports import SealReport
+
     if weighted is False and weight is not None:
         raise InvalidInputError("weight: weighted=False says that there are none: leave one of them out")
     given = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -180,6 +179,8 @@ def starts(sources: Ids | Mapping[Id, float] | None) -> str | None:
     """Return where a walk starts anew, as the text that a kernel is told."""
     if sources is None:
         return None
+    import json
+
     if isinstance(sources, Mapping):
         return json.dumps({word(name): float(weight) for name, weight in sources.items()})
     return json.dumps([word(name) for name in names(sources, "sources")])

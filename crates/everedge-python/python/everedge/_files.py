@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from everedge import _native
 from everedge._columns import ArrowColumn
 from everedge._errors import InvalidInputError
 from everedge._progress import Bar, is_watched
-from everedge._reports import Progress
+
+if TYPE_CHECKING:
+    from everedge._reports import Progress
 
 IdChoice: TypeAlias = Literal["auto", "dense", "integer", "text", "map"]
 """What the ids of a graph are."""
@@ -36,12 +36,14 @@ def on_disk(sources: tuple[Source, ...]) -> Iterator[tuple[File, ...]]:
     if len(files) == len(sources):
         yield files
         return
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory(prefix="everedge-") as directory:
-        places = (Path(directory, f"table-{number}.arrow") for number, _ in enumerate(sources, 1))
+        places = (os.path.join(directory, f"table-{number}.arrow") for number, _ in enumerate(sources, 1))
         yield tuple(_file_of(source, place) for source, place in zip(sources, places, strict=True))
 
 
-def _file_of(source: Source, place: Path) -> File:
+def _file_of(source: Source, place: str) -> File:
     if not isinstance(source, ArrowColumn):
         return source
     import pyarrow
@@ -117,6 +119,8 @@ def told_of(
     progress: bool | Callable[[Progress], object] | None, paths: list[str], bar: Bar | None = None
 ) -> Iterator[Callable[[int, int, int | None, int], None] | None]:
     """Give what is to be told how far an ingest of `paths` is, `None` if nobody wants to know."""
+    from everedge._reports import Progress
+
     with bar or Bar() as bar:
         tell = bar.show_ingest if is_shown(progress) else progress if callable(progress) else None
 

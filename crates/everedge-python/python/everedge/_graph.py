@@ -25,18 +25,7 @@ from everedge._errors import (
     NotAGraphError,
 )
 from everedge._files import IdChoice, Source, file_options, on_disk, option_word, told_of
-from everedge._reports import (
-    Changes,
-    Compaction,
-    IngestReport,
-    MediumReport,
-    Progress,
-    Recovery,
-    Stats,
-    Verification,
-)
 from everedge._snapshot import Snapshot
-from everedge._timeline import Timeline
 from everedge._transaction import Transaction
 from everedge._version import Version, VersionTime, microseconds
 
@@ -45,6 +34,17 @@ if TYPE_CHECKING:
     import networkx
     import scipy.sparse
     from typing_extensions import Self
+
+    from everedge._reports import (
+        Changes,
+        Compaction,
+        IngestReport,
+        Progress,
+        Recovery,
+        Stats,
+        Verification,
+    )
+    from everedge._timeline import Timeline
 
 Result = TypeVar("Result")
 
@@ -376,6 +376,8 @@ class Graph(Closing):
         >>> graph.ingest(file).edges_inserted
         2
         """
+        from everedge._reports import IngestReport, MediumReport
+
         with on_disk(files) as stored:
             paths, options = file_options(
                 stored,
@@ -455,6 +457,8 @@ class Graph(Closing):
 
         What is not a vertex changes nothing. Cost: its edges; all edges without in-neighbors.
         """
+        from everedge._reports import Changes
+
         column = _columns.names(vertex, "vertex")
         with self._using((column,)) as native:
             [found] = _columns.known_vertices(native, column, "vertex").tolist()
@@ -548,6 +552,8 @@ class Graph(Closing):
 
         Raises `InvalidInputError` if it was never committed.
         """
+        from everedge._timeline import Timeline
+
         with self._using() as native:
             timeline = native.timeline()
             if timeline is None:
@@ -561,6 +567,8 @@ class Graph(Closing):
 
     def stats(self) -> Stats:
         """Return what the graph is and how large it is."""
+        from everedge._reports import Stats
+
         with self._using() as native:
             return Stats(**native.stats())
 
@@ -577,16 +585,22 @@ class Graph(Closing):
 
         Snapshots stay as they are. Cost: what changed is read and written once.
         """
+        from everedge._reports import Compaction
+
         with self._using() as native:
             return Compaction(**native.compact())
 
     def verify(self) -> Verification:
         """Check all that can be checked without the graph's history. Cost: reads all of it."""
+        from everedge._reports import Verification
+
         with self._using() as native:
             return Verification(**native.verify())
 
     def recovery(self) -> Recovery:
         """Return what opening the graph found."""
+        from everedge._reports import Recovery
+
         with self._using() as native:
             return Recovery(*native.recovery())
 
@@ -744,6 +758,8 @@ def add_edges_to(
 
 def delete_edges_from(native: _native.Graph | _native.Changer, ends: tuple[Names, Names]) -> Changes:
     """Delete edges of names as one batch; return what that changed."""
+    from everedge._reports import Changes
+
     u, v = _columns.known_vertices(native, ends[0], "src"), _columns.known_vertices(native, ends[1], "dst")
     is_known = (u >= 0) & (v >= 0)
     pairs = u[is_known].astype(np.uint32), v[is_known].astype(np.uint32)

@@ -16,12 +16,12 @@ from everedge._columns import Id, Ids, is_id, told, word
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._progress import Bar, is_watched
 from everedge._reading import Reading
-from everedge._reports import RunReport, SealReport
 from everedge._values import Vertices
 from everedge._version import Version
 
 if TYPE_CHECKING:
     from everedge import _native
+    from everedge._reports import RunReport, SealReport
 
 
 class Snapshot(_kernels.Methods, Reading, Closing):
@@ -115,6 +115,8 @@ class Snapshot(_kernels.Methods, Reading, Closing):
         >>> everedge.Chunks(path).triangles()
         1
         """
+        from everedge._reports import SealReport
+
         with Bar() as bar:
             tell = partial(bar.show_steps, "seal") if is_watched() else None
             return SealReport(**self._native.seal(os.fspath(path), order, compressed, tell))
@@ -168,6 +170,8 @@ class Snapshot(_kernels.Methods, Reading, Closing):
     def _run(
         self, kernel: str, threads: int, **parameters: Id | float | bool | None
     ) -> tuple[RunReport, Any]:
+        from everedge._reports import RunReport
+
         if not 0 <= threads < 1 << 32:
             raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
         with Bar() as bar:

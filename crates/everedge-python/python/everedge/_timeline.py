@@ -25,7 +25,6 @@ from everedge._files import (
     option_word,
     told_of,
 )
-from everedge._reports import Progress, UpdateReport
 from everedge._snapshot import Snapshot, names
 from everedge._values import Values, Vertices
 from everedge._version import Version, VersionChoice, microseconds
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     import matplotlib.lines
     import pandas
     import pyarrow
+
+    from everedge._reports import Progress, UpdateReport
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -163,6 +164,8 @@ class Timeline(Closing):
         >>> everedge.Timeline(folder / "history").at("2024-01-02").num_edges
         1
         """
+        from everedge._reports import UpdateReport
+
         check_columns(time=time, operation=operation, step=step)
         if insertions_only and operation is not None:
             raise InvalidInputError("insertions_only says that there is no operation: give one of them")

@@ -13,11 +13,11 @@ from everedge import _columns
 from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids, Names
 from everedge._errors import ClosedError, InUseError, InvalidInputError
-from everedge._reports import Changes
 from everedge._snapshot import names
 
 if TYPE_CHECKING:
     from everedge import _native
+    from everedge._reports import Changes
 
 
 class Transaction(Closing):
@@ -109,6 +109,8 @@ class Transaction(Closing):
         Raises `ConflictError` if another writer came between, `NoSpaceError`: nothing of it is in the graph then.
         `InUseError` while another thread's call on it is running: then it goes on. Cost: other writers wait; each edge that it named is looked for once more if others have written.
         """
+        from everedge._reports import Changes
+
         if self._is_ended:
             raise ClosedError("the transaction has ended")
         try:

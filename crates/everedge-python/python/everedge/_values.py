@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -12,12 +11,13 @@ import numpy.typing as npt
 
 from everedge._columns import Id, is_id, word
 from everedge._errors import InvalidInputError
-from everedge._reports import RunReport
 
 if TYPE_CHECKING:
     import matplotlib.axes
     import pandas
     import pyarrow
+
+    from everedge._reports import RunReport
 
 UNREACHED = -1
 """The depth of a vertex that a search did not reach."""
@@ -228,7 +228,7 @@ class Values(Generic[Scalar]):
 
     def _repr_html_(self) -> str:
         """Show the largest values as a table, in a notebook."""
-        rows = [(html.escape(str(name)), _shown(value)) for name, value in self.top(_HTML_ROWS)]
+        rows = [(str(name), _shown(value)) for name, value in self.top(_HTML_ROWS)]
         return _table(f"{self._name}: {len(self):,} vertices, the largest first", ("id", "value"), rows)
 
     def __getitem__(self, name: Id) -> Any:
@@ -306,7 +306,7 @@ class Groups(Values[Scalar]):
     def _repr_html_(self) -> str:
         """Show the largest groups as a table, in a notebook."""
         count = len(np.unique(self._by_vertex()))
-        rows = [(html.escape(str(name)), f"{size:,}") for name, size in self.top(_HTML_ROWS)]
+        rows = [(str(name), f"{size:,}") for name, size in self.top(_HTML_ROWS)]
         words = f"{self._name}: {len(self):,} vertices in {count:,} groups, the largest first"
         return _table(words, ("group", "vertices"), rows)
 
@@ -354,7 +354,9 @@ def _shown(value: float) -> str:
 
 def _table(caption: str, heads: tuple[str, str], rows: list[tuple[str, str]]) -> str:
     """Return a table of HTML, whose second column holds numbers."""
+    import html
+
     head = "".join(f"<th>{one}</th>" for one in heads)
-    body = "".join(f"<tr><td>{a}</td><td style='text-align: right'>{b}</td></tr>" for a, b in rows)
+    body = "".join(f"<tr><td>{html.escape(a)}</td><td style='text-align: right'>{b}</td></tr>" for a, b in rows)
     caption = f"<caption style='text-align: left'>{html.escape(caption)}</caption>"
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
