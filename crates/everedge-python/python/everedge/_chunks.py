@@ -26,6 +26,7 @@ from everedge._files import (
     told_of,
 )
 from everedge._graph import add_edges_to, delete_edges_from
+from everedge._instead import guided
 from everedge._progress import Bar
 from everedge._reading import Reading
 from everedge._snapshot import Snapshot
@@ -76,6 +77,7 @@ class Chunks(_kernels.Methods, Reading, Closing):
     1
     """
 
+    @guided
     def __init__(self, path: str | os.PathLike[str], memory: int | str | None = None) -> None:
         self._path = os.fspath(path)
         # Whoever opens it again finds it wherever the process has gone since. `..` stays: it may come after a link.
@@ -124,6 +126,7 @@ class Chunks(_kernels.Methods, Reading, Closing):
         with self._view("one-hop") as view:
             return view.vertices
 
+    @guided
     def add_edges(
         self,
         src: Ids,
@@ -161,6 +164,7 @@ class Chunks(_kernels.Methods, Reading, Closing):
         with self._changing() as native:
             add_edges_to(native, ends, weight, round_weights)
 
+    @guided
     def delete_edges(self, src: Ids, dst: Ids) -> Changes:
         """Take the newest occurrence of each edge away as one batch; return what that changed.
 
@@ -303,6 +307,7 @@ class _View(Snapshot):
         return self._ids.vertices
 
 
+@guided
 def seal(
     files: Source | Iterable[Source],
     path: str | os.PathLike[str],

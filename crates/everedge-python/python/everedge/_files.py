@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from everedge import _native
 from everedge._columns import ArrowColumn
 from everedge._errors import InvalidInputError
+from everedge._instead import not_a_path
 from everedge._progress import Bar, is_watched
 
 if TYPE_CHECKING:
@@ -79,6 +80,9 @@ def file_options(
     """Return the paths of files, and what is told of them, checked."""
     if not files:
         raise InvalidInputError("no files: name one at least")
+    for file in files:
+        if not isinstance(file, str | os.PathLike):
+            raise not_a_path("files: files (str or PathLike) and tables of Arrow", file)
     if batch < 1:
         raise InvalidInputError(f"batch={batch}: it must be 1 or more")
     if header is not None and not isinstance(header, bool):

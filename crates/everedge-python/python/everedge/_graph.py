@@ -25,6 +25,7 @@ from everedge._errors import (
     NotAGraphError,
 )
 from everedge._files import IdChoice, Source, file_options, on_disk, option_word, told_of
+from everedge._instead import WithoutLength, guided, not_a_path
 from everedge._snapshot import Snapshot
 from everedge._transaction import Transaction
 from everedge._version import Version, VersionTime, microseconds
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class Graph(Closing):
+class Graph(WithoutLength, Closing):
     """A live, durable graph: a directory, open for writing or for reading.
 
     Opens the graph at `path`, or creates it if nothing or an empty directory is there. A new graph
@@ -95,6 +96,7 @@ class Graph(Closing):
 
     __networkx_backend__ = "everedge"
 
+    @guided
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -115,6 +117,8 @@ class Graph(Closing):
     ) -> None:
         if mode not in ("r", "w"):
             raise InvalidInputError(f'mode {mode!r}: "r" to read or "w" to write')
+        if not isinstance(path, str | os.PathLike):
+            raise not_a_path("path: a graph is at a directory (str or PathLike)", path)
         self._path = os.fspath(path)
         self._mode = mode
         # `refresh` finds it wherever the process has gone since.
@@ -163,6 +167,7 @@ class Graph(Closing):
                 raise
 
     @classmethod
+    @guided
     def from_table(
         cls,
         table: ArrowColumn,
@@ -197,12 +202,13 @@ class Graph(Closing):
         left_out = report.weights_left_out
         if left_out is not None and weight is None and options.get("weighted") is None:
             say = f"the column {left_out!r} may hold weights and was left out: name it (weight=), or say weighted=False"
-            warnings.warn(say, stacklevel=2)
+            warnings.warn(say, stacklevel=3)
         return graph
 
     from_pandas = from_polars = from_arrow = from_duckdb = from_table
 
     @classmethod
+    @guided
     def from_networkx(
         cls,
         graph: networkx.Graph[Any],
@@ -235,6 +241,7 @@ class Graph(Closing):
         )
 
     @classmethod
+    @guided
     def from_igraph(
         cls,
         graph: igraph.Graph,
@@ -260,6 +267,7 @@ class Graph(Closing):
         )
 
     @classmethod
+    @guided
     def from_scipy(
         cls,
         matrix: scipy.sparse.sparray | scipy.sparse.spmatrix,
@@ -325,6 +333,7 @@ class Graph(Closing):
         """The directory, as it was given."""
         return self._path
 
+    @guided
     def ingest(
         self,
         *files: Source,
@@ -403,6 +412,7 @@ class Graph(Closing):
         medium = report["medium"] and MediumReport(**report["medium"])
         return IngestReport(**{**report, "medium": medium})
 
+    @guided
     def add_edges(
         self,
         src: Ids,
@@ -425,6 +435,7 @@ class Graph(Closing):
         with self._using(ends) as native:
             add_edges_to(native, ends, weight, round_weights)
 
+    @guided
     def delete_edges(self, src: Ids, dst: Ids) -> Changes:
         """Delete the newest occurrence of each edge as one batch; return what that changed.
 
@@ -443,6 +454,7 @@ class Graph(Closing):
         with self._using(ends) as native:
             return delete_edges_from(native, ends)
 
+    @guided
     def add_vertices(self, ids: Ids) -> None:
         """Make vertices, as one batch; those that are there already stay as they are.
 
@@ -452,6 +464,7 @@ class Graph(Closing):
         with self._using((column,)) as native:
             native.add_vertices(_columns.vertices(native, column, "ids"))
 
+    @guided
     def delete_vertex(self, vertex: Id) -> Changes:
         """Delete a vertex and its edges both ways, as one batch; return what that changed.
 
@@ -515,6 +528,7 @@ class Graph(Closing):
                 transaction.commit()
                 return result
 
+    @guided
     def commit(
         self,
         name: str | None = None,

@@ -9,9 +9,11 @@ from everedge import _native
 from everedge._chunks import Chunks
 from everedge._errors import InvalidInputError
 from everedge._graph import Graph
+from everedge._instead import guided
 from everedge._timeline import Timeline
 
 
+@guided
 def open(
     path: str | os.PathLike[str],
     mode: Literal["r", "w"] = "r",

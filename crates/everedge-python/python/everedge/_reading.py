@@ -13,6 +13,7 @@ import numpy.typing as npt
 from everedge import _columns
 from everedge._columns import Id, Ids, word
 from everedge._errors import InvalidInputError
+from everedge._instead import WithoutLength, guided
 from everedge._values import Path, Values
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _NETWORKX = 1024
 _NETWORKX_VERTEX = 512
 
 
-class Reading(ABC):
+class Reading(WithoutLength, ABC):
     """Neighbors, degrees and edges. What holds all edges says so: a sealed graph may be larger than memory."""
 
     @abstractmethod
@@ -57,6 +58,7 @@ class Reading(ABC):
     def directed(self) -> bool:
         """Whether edges have a direction."""
 
+    @guided
     def has_edge(self, src: Id, dst: Id) -> bool:
         """Return whether there is an edge from `src` to `dst`; there is none where one of them is no vertex.
 
@@ -67,6 +69,7 @@ class Reading(ABC):
             u, v = view._native.find(word(src)), view._native.find(word(dst))
             return u is not None and v is not None and view._native.has_edge(u, v)
 
+    @guided
     def has_edges(self, src: Ids, dst: Ids) -> npt.NDArray[np.bool_]:
         """Return of each pair, a source and the destination in the same row, whether there is an edge.
 
@@ -78,6 +81,7 @@ class Reading(ABC):
             u, v = (_columns.known_vertices(view._native, column, "ids") for column in columns)
             return view._native.have_edges(u, v)
 
+    @guided
     def weight(self, src: Id, dst: Id) -> float | None:
         """Return the weight of the newest edge from `src` to `dst`, 1 if edges have none; `None` if there is no edge.
 
@@ -87,6 +91,7 @@ class Reading(ABC):
             u, v = view._native.find(word(src)), view._native.find(word(dst))
             return None if u is None or v is None else view._native.weight(u, v)
 
+    @guided
     def edges_of(
         self, vertices: Ids, direction: Direction = "out"
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
@@ -102,6 +107,7 @@ class Reading(ABC):
             src, dst, weight = view._native.edges_of(view._find_all(vertices), direction)
             return view._names(src), view._names(dst), weight if view.weighted else None
 
+    @guided
     def degrees_of(self, vertices: Ids) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
         """Return how many edges leave each of some vertices, and how many enter it; without directions, its edges twice.
 
@@ -110,6 +116,7 @@ class Reading(ABC):
         with self._view("one-hop") as view:
             return view._native.degrees_of(view._find_all(vertices))
 
+    @guided
     def within(
         self, vertices: Ids, hops: int, direction: Direction = "out"
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32]]:
@@ -130,6 +137,7 @@ class Reading(ABC):
             found, away = view._native.within(view._find_all(vertices), hops, direction)
             return view._names(found), away
 
+    @guided
     def shortest_path(self, source: Id, target: Id, *, hops: bool = False) -> Path | None:
         """Return a shortest path from `source` to `target`; `None` if there is none.
 
@@ -186,6 +194,7 @@ class Reading(ABC):
         pairs = np.unique(np.column_stack([v[is_on], u[is_on]]), axis=0)
         return vertices.ids[pairs[:, 0]], vertices.ids[pairs[:, 1]]
 
+    @guided
     def similarity(
         self, src: Ids, dst: Ids, measure: Measure = "jaccard"
     ) -> npt.NDArray[np.float64]:
@@ -209,6 +218,7 @@ class Reading(ABC):
             u, v = (view._find_all(end) for end in ends)
             return view._native.similarity(u, v, measure)
 
+    @guided
     def most_similar(
         self, vertex: Id, count: int = 10, measure: Measure = "jaccard"
     ) -> list[tuple[Any, float]]:
@@ -224,6 +234,7 @@ class Reading(ABC):
             found, scores = view._native.most_similar(view._find(vertex), count, measure)
             return list(zip(view._names(found).tolist(), scores.tolist(), strict=True))
 
+    @guided
     def modularity(
         self,
         groups: Values[Any] | Mapping[Any, Any],
@@ -255,6 +266,7 @@ class Reading(ABC):
             by_row[vertices.index if len(by_row) > len(labels) else slice(None)] = labels
             return view._native.modularity(by_row, resolution, weighted)
 
+    @guided
     def subgraph(self, vertices: Ids) -> Snapshot:
         """Return the graph of some vertices and the edges between them, in memory; ids and weights are as here.
 
@@ -271,6 +283,7 @@ class Reading(ABC):
         with self._view("one-hop") as view:
             return Snapshot(view._native.subgraph(view._find_all(vertices)))
 
+    @guided
     def neighbors(self, vertex: Id) -> npt.NDArray[Any]:
         """Return the external ids of the out-neighbors of a vertex, parallel edges one by one.
 
@@ -280,6 +293,7 @@ class Reading(ABC):
         with self._view("one-hop") as view:
             return view._names(view._native.out_neighbors(view._find(vertex)))
 
+    @guided
     def in_neighbors(self, vertex: Id) -> npt.NDArray[Any]:
         """Return the external ids of the vertices with an edge to `vertex`, parallel edges one by one.
 
@@ -289,6 +303,7 @@ class Reading(ABC):
         with self._view("one-hop") as view:
             return view._names(view._native.in_neighbors(view._find(vertex)))
 
+    @guided
     def out_degree(self) -> Values[np.uint32]:
         """Return the number of edges that leave each vertex.
 
@@ -297,6 +312,7 @@ class Reading(ABC):
         with self._view_beside(vertex_bytes=_DEGREES) as view:
             return Values("out_degree", view._vertices, view._native.out_degrees())
 
+    @guided
     def in_degree(self) -> Values[np.uint32]:
         """Return the number of edges that enter each vertex.
 
@@ -305,6 +321,7 @@ class Reading(ABC):
         with self._view_beside(vertex_bytes=_DEGREES) as view:
             return Values("in_degree", view._vertices, view._native.in_degrees())
 
+    @guided
     def degree(self) -> Values[np.uint32]:
         """Return the number of edges of each vertex, both ways if they have a direction.
 
@@ -316,6 +333,7 @@ class Reading(ABC):
                 degrees += view._native.in_degrees()
             return Values("degree", view._vertices, degrees)
 
+    @guided
     def edges(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
         """Return sources, destinations and weights (`None` without), of shape `[num_edges]` each.
 

@@ -25,6 +25,7 @@ from everedge._files import (
     option_word,
     told_of,
 )
+from everedge._instead import Guiding, WithoutItems, guided
 from everedge._snapshot import Snapshot, names
 from everedge._values import Values, Vertices
 from everedge._version import Version, VersionChoice, microseconds
@@ -75,7 +76,7 @@ class WindowReport:
     """The most memory that this process has taken."""
 
 
-class Timeline(Closing):
+class Timeline(WithoutItems, Closing):
     """The versions that a directory holds: those of a live graph, or of a file of timed changes.
 
     `Graph.timeline` returns those of an open graph. A directory that `Timeline.ingest` or `everedge ingest
@@ -105,6 +106,7 @@ class Timeline(Closing):
         self._native = _native.Timeline.open(os.fspath(path), mode == "r")
 
     @staticmethod
+    @guided
     def ingest(
         path: str | os.PathLike[str],
         *files: Source,
@@ -325,7 +327,7 @@ class Difference:
         return f"<Difference: {len(self.added[0]):,} edges came, {len(self.removed[0]):,} went>"
 
 
-class Window:
+class Window(WithoutItems):
     """Consecutive versions, for one question over all of them.
 
     What the versions have in common is worked on once. A source need be a vertex of some version; where it
@@ -477,7 +479,7 @@ def _places(known: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np
     return np.where(labels == np.iinfo(labels.dtype).max, -1, places)
 
 
-class WindowValues(Generic[Scalar]):
+class WindowValues(Guiding, Generic[Scalar]):
     """One value for each version and vertex. Stays as it is when the versions are closed.
 
     - `ids` are the vertices of all versions, `versions` what they are called and when they were. Where a version

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from everedge._columns import Id, is_id, word
 from everedge._errors import InvalidInputError
+from everedge._instead import Guiding, WithoutLength
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -67,7 +68,7 @@ class Vertices:
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class Path(WithoutLength):
     """A path from one vertex to another."""
 
     vertices: npt.NDArray[Any]
@@ -76,7 +77,7 @@ class Path:
     """The sum of the weights of its edges, or their number."""
 
 
-class Values(Generic[Scalar]):
+class Values(Guiding, Generic[Scalar]):
     """One value for each vertex: the answer of a kernel, or degrees.
 
     Stays as it is when its snapshot and graph are closed.
