@@ -101,7 +101,7 @@ def test_masked_weights_are_refused() -> None:
 
 def test_ids_of_another_kind_are_refused() -> None:
     graph = fresh(ids="dense")
-    with pytest.raises(InvalidInputError, match="create another with ids='text'"):
+    with pytest.raises(InvalidInputError, match="create another graph with ids='text'"):
         graph.add_edges(["a"], ["b"])
     with pytest.raises(InvalidInputError, match="row 0: 2147483648: dense ids are at most"):
         graph.add_edges([1 << 31], [0])

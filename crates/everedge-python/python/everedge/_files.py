@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from everedge import _native
 from everedge._columns import ArrowColumn
-from everedge._errors import InvalidInputError
+from everedge._errors import FileError, InvalidInputError
 from everedge._instead import not_a_path
 from everedge._progress import Bar, is_watched
 
@@ -40,8 +41,13 @@ def on_disk(sources: tuple[Source, ...]) -> Iterator[tuple[File, ...]]:
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="everedge-") as directory:
-        places = (os.path.join(directory, f"table-{number}.arrow") for number, _ in enumerate(sources, 1))
-        yield tuple(_file_of(source, place) for source, place in zip(sources, places, strict=True))
+        places = [os.path.join(directory, f"table-{number}.arrow") for number, _ in enumerate(sources, 1)]
+        try:
+            yield tuple(_file_of(source, place) for source, place in zip(sources, places, strict=True))
+        except FileError as error:
+            # Nobody knows the file.
+            error.args = (re.sub(f"`{re.escape(directory)}/(table)-([0-9]+).arrow`", r"\1 \2", str(error)),)
+            raise
 
 
 def _file_of(source: Source, place: str) -> File:

@@ -25,7 +25,7 @@ from everedge._errors import (
     NotAGraphError,
 )
 from everedge._files import IdChoice, Source, file_options, on_disk, option_word, told_of
-from everedge._instead import WithoutLength, guided, not_a_path
+from everedge._instead import GuidingType, WithoutLength, guided, not_a_path
 from everedge._snapshot import Snapshot
 from everedge._transaction import Transaction
 from everedge._version import Version, VersionTime, microseconds
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class Graph(WithoutLength, Closing):
+class Graph(WithoutLength, Closing, metaclass=GuidingType):
     """A live, durable graph: a directory, open for writing or for reading.
 
     Opens the graph at `path`, or creates it if nothing or an empty directory is there. A new graph
@@ -176,12 +176,15 @@ class Graph(WithoutLength, Closing):
         weight: int | str | None = None,
         *,
         path: str | os.PathLike[str] | None = None,
+        drop_self_loops: bool = False,
+        skip_nulls: bool = False,
+        round_weights: bool = False,
         **options: Any,
     ) -> Self:
         """Return a graph of the rows of a table: a frame of pandas or polars, a table of Arrow, a relation of DuckDB.
 
         `src`, `dst` and `weight` are columns, by name or by number from 0; looked for if not given. The graph is made at
-        `path`, or in memory; `options` are those of `Graph`. Also called `from_pandas`, `from_polars`, `from_arrow` and
+        `path`, or in memory; `options` are those of `Graph`, the others as of `ingest`. Also called `from_pandas`, `from_polars`, `from_arrow` and
         `from_duckdb`; needs pyarrow.
 
         Warns of a column that may hold weights and was not taken. Raises as `ingest`, `FileExistsError` if there is a graph at
@@ -195,7 +198,16 @@ class Graph(WithoutLength, Closing):
         """
         graph = cls._new(path, options)
         try:
-            report = graph.ingest(table, src=src, dst=dst, weight=weight, progress=False)
+            report = graph.ingest(
+                table,
+                src=src,
+                dst=dst,
+                weight=weight,
+                drop_self_loops=drop_self_loops,
+                skip_nulls=skip_nulls,
+                round_weights=round_weights,
+                progress=False,
+            )
         except BaseException:
             graph.close()
             raise
@@ -406,7 +418,7 @@ class Graph(WithoutLength, Closing):
             )
             with self._using(first_file=(paths[0], options)) as native:
                 if weight is not None and not delete and not native.is_weighted():
-                    raise InvalidInputError("weight: the graph has no weights: leave it out")
+                    raise InvalidInputError("weight: the graph has no weights: leave it out, or create another graph with weighted=True")
                 with told_of(progress, paths) as tell:
                     report = native.ingest(paths, options, tell)
         medium = report["medium"] and MediumReport(**report["medium"])

@@ -5,6 +5,7 @@ Nothing here makes a wrong call work. The tables are read only when a call has f
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
@@ -254,6 +255,7 @@ KEYWORDS = {
     "message": "commit(name)",
     "multigraph": "simple=True keeps one edge for a pair; without, it has all",
     "names": "src=, dst= and weight= name columns; header=False says that there are no names",
+    "limit": "top(count) of the answer",
     "read_only": 'mode="r"',
     "readonly": 'mode="r"',
     "sep": "delimiter=",
@@ -276,6 +278,7 @@ KEYWORDS = {
     "personalization": "personalized_pagerank(sources=)",
     "radius": "hops=",
     "root": "source=",
+    "source": "src= for edges, as they leave it",
     "start": "source=",
     "tol": "tolerance=",
     "weight": "weights of the graph count where a kernel uses them: sssp, hits, louvain and others; weighted=False, or "
@@ -304,8 +307,10 @@ MADE_OF = {
 """What makes a graph of something, by the library that it is of."""
 
 MISSING = {
-    "dst": "two columns, src and dst: add_edges(*zip(*pairs)) makes them of pairs, and ingest(frame, src=, dst=) takes a table",
-    "path": 'a directory, which keeps the graph; Graph("any name", medium="dram") is in memory',
+    "add_edges(dst=)": "two columns, src and dst: add_edges(*zip(*pairs)) makes them of pairs; ingest(frame, src=, dst=) takes a "
+    "table",
+    "delete_edges(dst=)": "two columns, src and dst: delete_edges(*zip(*pairs)) makes them of pairs",
+    "Graph(path=)": 'a directory, which keeps the graph; Graph("any name", medium="dram") is in memory',
 }
 """What is said where an argument is missing."""
 
@@ -314,7 +319,7 @@ def no_attribute(owner: str, name: str) -> AttributeError:
     """Return the error for a name that the package, or an object of a class of it, does not have."""
     what = "module 'everedge'" if owner == "everedge" else f"{owner!r} object"
     found = _elsewhere(owner, name)
-    return AttributeError(f"{what} has no attribute {name!r}{found and f': {found}'}")
+    return AttributeError(f"{what} has no attribute {name!r}{found and f'; here: {found}'}")
 
 
 def not_a_path(what: str, thing: object) -> TypeError:
@@ -345,6 +350,16 @@ def guided(function: Call) -> Call:
         raise TypeError(said + _arguments(said, kwargs))
 
     return cast("Call", call)
+
+
+class GuidingType(ABCMeta):
+    """The same for the names of a class."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> NoReturn:
+            found = "" if name.startswith("_") else _elsewhere(cls.__name__, name)
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}{found and f'; here: {found}'}")
 
 
 class Guiding:
@@ -394,22 +409,22 @@ def _elsewhere(owner: str, name: str) -> str:
     from everedge import _chunks, _graph, _snapshot, _timeline, _transaction
 
     if owner == "Timeline" or owner == "Window":
-        if hasattr(_timeline.Timeline, name):
+        if _has(_timeline.Timeline, name):
             return f"a window is of a timeline: timeline.{_shown(_timeline.Timeline, name)}"
-        if hasattr(_timeline.Window, name):
+        if _has(_timeline.Window, name):
             return f"of all versions, timeline.window().{name}(...); of one, timeline.at(version).{name}(...)"
-        if hasattr(_snapshot.Snapshot, name):
+        if _has(_snapshot.Snapshot, name):
             return f"ask a version: timeline.at(version).{_shown(_snapshot.Snapshot, name)}"
         if name in VERSIONS:
             return VERSIONS[name]
     if owner in ("Values", "Components", "Communities", "WindowValues"):
         return VALUES.get(name, "")
-    if hasattr(_snapshot.Snapshot, name):
+    if _has(_snapshot.Snapshot, name):
         return _asked(owner, f"snapshot.{_shown(_snapshot.Snapshot, name)}")
     for kind in (_graph.Graph, _transaction.Transaction):
-        if hasattr(kind, name) and owner != kind.__name__:
+        if _has(kind, name) and owner != kind.__name__:
             return _asked(owner, f"graph.{_shown(kind, name)}")
-    if owner != "Chunks" and hasattr(_chunks.Chunks, name):
+    if owner != "Chunks" and _has(_chunks.Chunks, name):
         return f"sealed graphs alone have it: everedge.Chunks(path).{_shown(_chunks.Chunks, name)}"
     return _asked(owner, NAMES[name]) if name in NAMES else ""
 
@@ -428,7 +443,7 @@ def _asked(owner: str, call: str) -> str:
         from everedge._chunks import Chunks
 
         kind, _, rest = call.partition(".")
-        if kind in ("snapshot", "graph") and hasattr(Chunks, rest.partition("(")[0].partition(".")[0]):
+        if kind in ("snapshot", "graph") and _has(Chunks, rest.partition("(")[0].partition(".")[0]):
             return f"sealed.{rest}"
     if owner == "everedge" and call.startswith("graph."):
         method = call.removeprefix("graph.").partition("(")[0]
@@ -440,6 +455,11 @@ def _asked(owner: str, call: str) -> str:
     return call
 
 
+def _has(kind: type, name: str) -> bool:
+    """Return whether a class has a name, without a look at what the class says otherwise."""
+    return any(name in vars(one) for one in kind.__mro__)
+
+
 def _shown(kind: type, name: str) -> str:
     """Return how a name of a class is written: a method with parentheses."""
     return f"{name}(...)" if callable(getattr(kind, name)) else name
@@ -449,13 +469,15 @@ def _arguments(said: str, given: dict[str, Any]) -> str:
     """Return what goes on after Python's text about arguments that do not fit."""
     if "unexpected keyword argument" in said:
         name = said.split("'")[1]
-        return f": {KEYWORDS[name]}" if name in KEYWORDS else _of_ingest(name)
+        return f"; here: {KEYWORDS[name]}" if name in KEYWORDS else _of_ingest(name)
     if "missing" in said and "required positional argument" in said:
         name = said.split("'")[1]
-        return f": {MISSING[name]}" if name in MISSING else ""
+        function = said.partition("(")[0].removesuffix(".__init__").rpartition(".")[2]
+        found = MISSING.get(f"{function}({name}=)")
+        return f"; here: {found}" if found else ""
     if "positional argument" in said and " given" in said:
         name = said.partition("(")[0].rpartition(".")[2]
-        return f": {POSITIONAL.get(name, 'give parameters by name')}"
+        return f"; here: {POSITIONAL.get(name, 'give parameters by name')}"
     return ""
 
 
@@ -467,4 +489,4 @@ def _of_ingest(name: str) -> str:
 
     if name not in inspect.signature(Graph.ingest).parameters:
         return ""
-    return f": it is a parameter of ingest: graph = Graph(path); graph.ingest(files or table, {name}=)"
+    return f"; it is a parameter of ingest: graph = Graph(path); graph.ingest(files or table, {name}=)"

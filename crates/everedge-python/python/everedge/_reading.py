@@ -172,9 +172,12 @@ class Reading(WithoutLength, ABC):
         >>> before[vertices == 3].tolist()
         [1, 2]
         """
-        kernel = answer.report and answer.report.kernel
+        kernel = answer.report and answer.report.kernel if isinstance(answer, Values) else None
         if kernel not in ("bfs", "sssp"):
-            raise InvalidInputError("predecessors are of an answer of bfs or sssp")
+            raise InvalidInputError(
+                "predecessors are of an answer of bfs or sssp, as predecessors(snapshot.bfs(source)); "
+                "in_neighbors(id) has those who have an edge to a vertex"
+            )
         with self._view_beside(edge_bytes=_PREDECESSORS) as view:
             vertices = view._vertices
             if not np.array_equal(answer.ids, vertices.ids):

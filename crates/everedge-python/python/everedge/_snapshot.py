@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -157,14 +157,21 @@ class Snapshot(_kernels.Methods, Reading, Closing):
     def _find(self, vertex: Id) -> int:
         found = self._native.find(word(vertex))
         if found is None:
-            raise InvalidInputError(f"vertex `{vertex}` is not in the graph")
+            raise self._no_vertex(vertex)
         return found
+
+    def _no_vertex(self, vertex: object) -> InvalidInputError:
+        """Return the error for an id that is not there, with what ids are if it is of the other kind."""
+        are_texts = self._native.id_kind() == "text"
+        is_other = isinstance(vertex, str) != are_texts
+        kind = "strings" if are_texts else "integers"
+        return InvalidInputError(f"vertex `{vertex}` is not in the graph{f', whose ids are {kind}' if is_other else ''}")
 
     def _find_all(self, vertices: Ids) -> npt.NDArray[np.uint32]:
         names = _columns.names(vertices, "vertices")
         found = _columns.known_vertices(self._native, names, "vertices")
         if (found < 0).any():
-            raise InvalidInputError(f"vertex `{names[int((found < 0).argmax())]}` is not in the graph")
+            raise self._no_vertex(names[int((found < 0).argmax())])
         return found.astype(np.uint32)
 
     def _run(
@@ -176,7 +183,13 @@ class Snapshot(_kernels.Methods, Reading, Closing):
             raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
         with Bar() as bar:
             tell = partial(bar.show_steps, kernel) if is_watched() else None
-            report, answer = self._native.run(kernel, told(parameters), threads, tell)
+            try:
+                report, answer = self._native.run(kernel, told(parameters), threads, tell)
+            except InvalidInputError:
+                source = parameters.get("source")
+                if not is_id(source) or cast("Id", source) in self:
+                    raise
+                raise self._no_vertex(source) from None
         return RunReport(**report), answer
 
 

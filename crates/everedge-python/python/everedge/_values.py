@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from everedge._columns import Id, is_id, word
+from everedge._columns import Id, is_id, no_id, word
 from everedge._errors import InvalidInputError
 from everedge._instead import Guiding, WithoutLength
 
@@ -233,6 +233,8 @@ class Values(Guiding, Generic[Scalar]):
         return _table(f"{self._name}: {len(self):,} vertices, the largest first", ("id", "value"), rows)
 
     def __getitem__(self, name: Id) -> Any:
+        if not is_id(name):
+            raise no_id(name)
         row = self._vertices.row(name)
         if row is None:
             raise KeyError(name)
