@@ -18,6 +18,7 @@ from everedge._values import Path, Values
 
 if TYPE_CHECKING:
     import igraph
+    import matplotlib.axes
     import networkx
     import scipy.sparse
 
@@ -305,6 +306,39 @@ class Reading(WithoutLength, ABC):
         """
         with self._view("one-hop") as view:
             return view._names(view._native.in_neighbors(view._find(vertex)))
+
+    @guided
+    def plot_neighborhood(
+        self,
+        vertex: Id,
+        hops: int = 1,
+        limit: int = 40,
+        *,
+        direction: Direction = "both",
+        ax: matplotlib.axes.Axes | None = None,
+    ) -> matplotlib.axes.Axes:
+        """Draw a vertex and those up to so many `hops` away; needs matplotlib. Returns the axes.
+
+        Who has an edge to the vertex stands on its left, to whom it has one on its right, with both on the right; each hop has
+        a column. `limit` is how many vertices are drawn beside it, those of the heaviest edges or else of the most edges; over
+        a column stands how many there are. Edges carry their weights; of several between two vertices stands how many.
+        `direction` leaves the others out: `out`, `in` or `both`. The figure is 6 inches wide where names allow it.
+
+        Raises `InvalidInputError` if it is not a vertex. Cost: the edges of all that are drawn.
+
+        >>> import everedge, matplotlib
+        >>> matplotlib.use("agg")
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges(["app", "app", "lib"], ["lib", "libc", "libc"])
+        >>> axes = graph.snapshot().plot_neighborhood("app")
+        >>> [text.get_text() for text in axes.texts]
+        ['app', 'lib', 'libc', 'out: 2']
+        """
+        from everedge import _neighborhood
+
+        with self._view("one-hop") as view:
+            found = _neighborhood.neighborhood(view, view._find(vertex), hops, limit, direction)
+        return _neighborhood.draw(found, ax)
 
     @guided
     def out_degree(self) -> Values[np.uint32]:
