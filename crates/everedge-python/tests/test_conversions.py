@@ -145,3 +145,23 @@ def test_values_are_streams_of_arrow() -> None:
     assert polars.DataFrame(depth).rows() == [("app", 0), ("lib", 1), ("libc", 2)]
     assert duckdb.sql("select max(value) from depth").fetchall() == [(2,)]
     assert (depth.get("lib"), depth.get("none"), depth.get("none", -7)) == (1, None, -7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+def test_edges_become_tables_and_graphs_again(weighted: bool, directed: bool, tmp_path: Path) -> None:
+    graph = everedge.Graph("graph", medium="dram", weighted=weighted, directed=directed)
+    graph.add_edges(["ann", "bob", "ann"], ["bob", "eve", "bob"], [1, 2, 3] if weighted else None)
+    names = ["src", "dst", "weight"][: 2 + weighted]
+    s = graph.snapshot()
+    frame, table = s.to_pandas(), s.to_arrow()
+    assert list(frame.columns) == names and table.column_names == names
+    rows = sorted(frame.itertuples(index=False, name=None))
+    assert rows == sorted(zip(*(column.tolist() for column in s.edges() if column is not None), strict=True))
+    assert rows == sorted(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    again = everedge.Graph.from_pandas(frame, "src", "dst", "weight" if weighted else None, directed=directed)
+    assert sorted(again.snapshot().to_pandas().itertuples(index=False, name=None)) == rows
+    s.seal(tmp_path / "sealed")
+    with everedge.Chunks(tmp_path / "sealed") as sealed:
+        assert sorted(sealed.to_pandas().itertuples(index=False, name=None)) == rows
+        assert sealed.to_arrow().num_rows == 3

@@ -205,15 +205,15 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         """Return what the package calls by a name, and keep it."""
+        if name.startswith("_") and name != "__version__":
+            # Whoever imports a module of the package asks first whether it is there.
+            raise AttributeError(f"module 'everedge' has no attribute {name!r}")
         from importlib import import_module
 
         if name == "__version__":
             found = import_module("everedge._native").VERSION
         elif name in _PLACES:
             found = getattr(import_module(f"everedge.{_PLACES[name]}"), name)
-        elif name.startswith("_"):
-            # Whoever imports a module of the package asks first whether it is there.
-            raise AttributeError(f"module 'everedge' has no attribute {name!r}")
         else:
             raise import_module("everedge._instead").no_attribute("everedge", name)
         globals()[name] = found
