@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+# Edges of a graph of another library that are one batch.
+_BATCH = 1 << 18
+
 
 class Graph(WithoutLength, Closing, metaclass=GuidingType):
     """A live, durable graph: a directory, open for writing or for reading.
@@ -187,8 +190,8 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         `path`, or in memory; `options` are those of `Graph`, the others as of `ingest`. Also called `from_pandas`, `from_polars`, `from_arrow` and
         `from_duckdb`; needs pyarrow.
 
-        Warns of a column that may hold weights and was not taken. Raises as `ingest`, `FileExistsError` if there is a graph at
-        `path` already.
+        Warns of a column that may hold weights and was not taken. If it fails, nothing is left. Raises as `ingest`,
+        `FileExistsError` if there is a graph at `path` already.
 
         >>> import everedge, pyarrow
         >>> table = pyarrow.table({"payer": ["ann", "bob"], "payee": ["bob", "eve"], "amount": [5, 7]})
@@ -196,8 +199,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         >>> graph.snapshot().weight("bob", "eve")
         7.0
         """
-        graph = cls._new(path, options)
-        try:
+        with cls._made(path, options) as graph:
             report = graph.ingest(
                 table,
                 src=src,
@@ -208,9 +210,6 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
                 round_weights=round_weights,
                 progress=False,
             )
-        except BaseException:
-            graph.close()
-            raise
         left_out = report.weights_left_out
         if left_out is not None and weight is None and options.get("weighted") is None:
             say = f"the column {left_out!r} may hold weights and was left out: name it (weight=), or say weighted=False"
@@ -313,13 +312,30 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         return cls._of_edges(np.arange(rows, dtype=np.uint32), ends, weights, path, {"simple": True, **options})
 
     @classmethod
-    def _new(cls, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> Self:
-        """Return a new graph, in memory if it has no path."""
+    @contextmanager
+    def _made(cls, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> Iterator[Self]:
+        """Give a new graph, in memory if it has no path; if the block fails, nothing is left of it."""
         if path is None:
-            return cls("graph in memory", **{"medium": "dram", **options})
-        if _native.Graph.is_there(os.fspath(path)):
+            graph = cls("graph in memory", **{"medium": "dram", **options})
+        elif _native.Graph.is_there(os.fspath(path)):
             raise FileExistsError(f"`{os.fspath(path)}` is there already: open it, and add to it")
-        return cls(path, **options)
+        else:
+            graph = cls(path, **options)
+        is_ours = graph._native is None
+        try:
+            yield graph
+        except BaseException:
+            # What went wrong first is what the caller learns.
+            import shutil
+
+            with suppress(EveredgeError, OSError):
+                is_there = graph._native is not None and graph.stats().medium != "dram"
+                graph.close()
+                if is_ours and is_there:
+                    shutil.rmtree(graph._directory)
+                    if graph._had_directory:
+                        os.mkdir(graph._directory)
+            raise
 
     @classmethod
     def _of_edges(
@@ -331,13 +347,14 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         options: dict[str, Any],
     ) -> Self:
         """Return a new graph of vertices and edges."""
-        graph = cls._new(path, {"weighted": weights is not None, **options})
-        try:
+        src, dst = _columns.names(ends[0], "src"), _columns.names(ends[1], "dst")
+        numbers = None if weights is None else _columns.weights(weights, len(src), True)
+        with cls._made(path, {"weighted": weights is not None, **options}) as graph:
             graph.add_vertices(names)
-            graph.add_edges(*ends, weights, round_weights=True)
-        except BaseException:
-            graph.close()
-            raise
+            # Signals are handled between batches.
+            for at in range(0, len(src), _BATCH):
+                part = slice(at, at + _BATCH)
+                graph.add_edges(src[part], dst[part], None if numbers is None else numbers[part])
         return graph
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns, _kernels
-from everedge._closing import Closing
+from everedge._closing import Asked
 from everedge._columns import Id, Ids, is_id, told, word
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._progress import Bar, is_watched
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from everedge._reports import RunReport, SealReport
 
 
-class Snapshot(_kernels.Methods, Reading, Closing):
+class Snapshot(_kernels.Methods, Reading, Asked):
     """All batches that were acknowledged when it was taken; it never changes.
 
     Made by `Graph.snapshot`; any number may be open, and none stops the writers. Closed by
-    `close` or at the end of its `with` block; what it answered stays. In a forked child every call
+    `close` or at the end of its `with` block; what it answered stays. Any number of threads may ask it. In a forked child every call
     on it but `close` raises `ForkedError`.
 
     >>> import everedge
@@ -42,6 +42,7 @@ class Snapshot(_kernels.Methods, Reading, Closing):
     __networkx_backend__ = "everedge"
 
     def __init__(self, native: _native.View) -> None:
+        super().__init__()
         self._native = native
         self._opened: object | None = None
         """What functions of NetworkX have made of it."""
@@ -122,8 +123,14 @@ class Snapshot(_kernels.Methods, Reading, Closing):
             return SealReport(**self._native.seal(os.fspath(path), order, compressed, tell))
 
     def close(self) -> None:
-        """Give the view and what it keeps in memory up; a second time does nothing."""
+        """Give the view and what it keeps in memory up; a second time does nothing.
+
+        It waits for nobody: kernels that run in other threads go on to their ends.
+        """
         self._opened = None
+        super().close()
+
+    def _give_up(self) -> None:
         self._native.close()
 
     def __contains__(self, vertex: Id) -> bool:
@@ -139,12 +146,12 @@ class Snapshot(_kernels.Methods, Reading, Closing):
         raise TypeError("a Snapshot stays in its process: pass the graph's path, and open it there")
 
     def _view(self, kernel: str, threads: int = 0) -> AbstractContextManager[Snapshot]:
-        return nullcontext(self)
+        return self._asking()
 
     def _view_beside(
         self, *, vertex_bytes: int = 0, edge_bytes: int = 0
     ) -> AbstractContextManager[Snapshot]:
-        return nullcontext(self)
+        return self._asking()
 
     @cached_property
     def _vertices(self) -> Vertices:

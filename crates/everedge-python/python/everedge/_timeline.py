@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _native
-from everedge._closing import Closing
+from everedge._closing import Asked
 from everedge._columns import Id, is_id, told
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._files import (
@@ -76,7 +76,7 @@ class WindowReport:
     """The most memory that this process has taken."""
 
 
-class Timeline(WithoutItems, Closing):
+class Timeline(WithoutItems, Asked):
     """The versions that a directory holds: those of a live graph, or of a file of timed changes.
 
     `Graph.timeline` returns those of an open graph. A directory that `Timeline.ingest` or `everedge ingest
@@ -103,6 +103,7 @@ class Timeline(WithoutItems, Closing):
     def __init__(self, path: str | os.PathLike[str], *, mode: Literal["r", "w"] = "r") -> None:
         if mode not in ("r", "w"):
             raise InvalidInputError(f'mode {mode!r}: "r" to read or "w" to write')
+        super().__init__()
         self._native = _native.Timeline.open(os.fspath(path), mode == "r")
 
     @staticmethod
@@ -214,6 +215,7 @@ class Timeline(WithoutItems, Closing):
     @classmethod
     def _of(cls, native: _native.Timeline) -> Timeline:
         timeline = cls.__new__(cls)
+        Asked.__init__(timeline)
         timeline._native = native
         return timeline
 
@@ -244,15 +246,16 @@ class Timeline(WithoutItems, Closing):
         if start > end:
             raise InvalidInputError(f"a window from version {start} to {end}: that is earlier")
         chosen = [version for version in versions if start <= version.number <= end]
-        return Window(self._native, chosen)
+        return Window(self, chosen)
 
     def difference(self, earlier: VersionChoice, later: VersionChoice) -> Difference:
         """Return the edges that came between two versions, and those that went.
 
         Cost: what the versions in between have changed.
         """
-        came, went = self._native.difference(self._find(earlier), self._find(later))
-        return Difference(self._edges(came), self._edges(went))
+        with self._asking():
+            came, went = self._native.difference(self._find(earlier), self._find(later))
+            return Difference(self._edges(came), self._edges(went))
 
     def keep(self, versions: int | str) -> int:
         """Let older versions than these go, and return how many went.
@@ -265,8 +268,12 @@ class Timeline(WithoutItems, Closing):
     def close(self) -> None:
         """Give the versions up; a second time does nothing. What they answered stays.
 
-        Until then, and while a window or snapshot of them is there, the directory is in use.
+        Until then, and while a window or snapshot of them is there, the directory is in use. Questions that run in other
+        threads go on to their ends.
         """
+        super().close()
+
+    def _give_up(self) -> None:
         self._native.close()
 
     def __len__(self) -> int:
@@ -334,8 +341,8 @@ class Window(WithoutItems):
     is none, it reaches nothing. Unless given, it is the vertex of largest out-degree in the last version.
     """
 
-    def __init__(self, native: _native.Timeline, versions: list[Version]) -> None:
-        self._native = native
+    def __init__(self, timeline: Timeline, versions: list[Version]) -> None:
+        self._timeline = timeline
         self.versions = versions
         """The versions, the oldest first."""
 
@@ -464,10 +471,12 @@ class Window(WithoutItems):
         if not 0 <= threads < 1 << 32:
             raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
         versions = self.versions[0].number, self.versions[-1].number
-        report, index, values = self._native.window(kernel, versions, told(parameters), threads)
+        with self._timeline._asking() as timeline:
+            report, index, values = timeline._native.window(kernel, versions, told(parameters), threads)
+            known = names(timeline._native, index)
         # A count has no values by vertex.
         bound = len(index) if values[0] is None else len(values[0])
-        vertices = Vertices(index, names(self._native, index), bound)
+        vertices = Vertices(index, known, bound)
         return WindowReport(**report), vertices, values
 
 
