@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,11 @@ Measure = Literal[
     "jaccard", "common-neighbors", "adamic-adar", "resource-allocation", "preferential-attachment"
 ]
 
+Answer = TypeVar("Answer")
+
+# Vertices or pairs that are asked about at once.
+_PART = 1 << 16
+
 # Bytes of memory that an answer takes at most, while it is made: for each vertex, and for each edge.
 _DEGREES = 12
 _EDGES = 28
@@ -42,6 +47,17 @@ _SCIPY_VERTEX = 48
 _IGRAPH = 256
 _NETWORKX = 1024
 _NETWORKX_VERTEX = 512
+
+
+def _in_parts(ask: Callable[..., Answer], *columns: npt.NDArray[Any]) -> Answer:
+    """Return what `ask` answers of columns, as one array or a tuple of arrays; signals are handled between parts of them."""
+    starts = range(0, max(len(columns[0]), 1), _PART)
+    answers = [ask(*(column[at : at + _PART] for column in columns)) for at in starts]
+    if len(answers) == 1:
+        return answers[0]
+    if isinstance(answers[0], tuple):
+        return cast("Answer", tuple(np.concatenate(arrays) for arrays in zip(*answers, strict=True)))
+    return cast("Answer", np.concatenate(cast("list[npt.NDArray[Any]]", answers)))
 
 
 def _columns_of(
@@ -91,7 +107,7 @@ class Reading(WithoutLength, ABC):
         _columns.check_lengths(*columns)
         with self._view("one-hop") as view:
             u, v = (_columns.known_vertices(view._native, column, "ids") for column in columns)
-            return view._native.have_edges(u, v)
+            return _in_parts(view._native.have_edges, u, v)
 
     @guided
     def weight(self, src: Id, dst: Id) -> float | None:
@@ -116,7 +132,7 @@ class Reading(WithoutLength, ABC):
         graph without in-neighbors.
         """
         with self._view("one-hop") as view:
-            src, dst, weight = view._native.edges_of(view._find_all(vertices), direction)
+            src, dst, weight = _in_parts(lambda part: view._native.edges_of(part, direction), view._find_all(vertices))
             return view._names(src), view._names(dst), weight if view.weighted else None
 
     @guided
@@ -126,7 +142,7 @@ class Reading(WithoutLength, ABC):
         Raises `InvalidInputError` if one is not a vertex. Cost: as `edges_of`, without a look at edges that are listed.
         """
         with self._view("one-hop") as view:
-            return view._native.degrees_of(view._find_all(vertices))
+            return _in_parts(view._native.degrees_of, view._find_all(vertices))
 
     @guided
     def within(
@@ -233,7 +249,7 @@ class Reading(WithoutLength, ABC):
         _columns.check_lengths(*ends)
         with self._view("one-hop") as view:
             u, v = (view._find_all(end) for end in ends)
-            return view._native.similarity(u, v, measure)
+            return _in_parts(lambda src, dst: view._native.similarity(src, dst, measure), u, v)
 
     @guided
     def most_similar(
