@@ -21,7 +21,7 @@ ON = {
     "sealed": everedge.Chunks,
     "timeline": everedge.Timeline,
     "window": everedge.Window,
-    "values": everedge.Values,
+    "values": everedge.Components,
     "path": everedge.Path,
     "everedge.Graph": everedge.Graph,
     "everedge": everedge,

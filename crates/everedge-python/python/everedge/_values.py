@@ -297,6 +297,43 @@ class Groups(Values[Scalar]):
         names = self._names(labels[order])
         return list(zip(names.tolist(), sizes[order].tolist(), strict=True))
 
+    def groups(self) -> dict[Any, npt.NDArray[Any]]:
+        """Return the external ids of each group by the id that names it, the largest group first.
+
+        Cost: all vertices, sorted once.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges(["a", "b", "x"], ["b", "c", "y"])
+        >>> {name: ids.tolist() for name, ids in graph.snapshot().wcc().groups().items()}
+        {'a': ['a', 'b', 'c'], 'x': ['x', 'y']}
+        """
+        by_vertex = self._by_vertex()
+        labels, sizes = np.unique(by_vertex, return_counts=True)
+        parts = np.split(self.ids[np.argsort(by_vertex, kind="stable")], np.cumsum(sizes)[:-1])
+        order = np.argsort(-sizes, kind="stable")
+        return {name: parts[at] for name, at in zip(self._names(labels[order]).tolist(), order.tolist(), strict=True)}
+
+    def members(self, vertex: Id) -> npt.NDArray[Any]:
+        """Return the external ids of the vertices in the group of `vertex`, itself among them.
+
+        Raises `KeyError` if there is no such vertex. Cost: one look at each vertex.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges(["a", "b", "x"], ["b", "c", "y"])
+        >>> graph.snapshot().wcc().members("c").tolist()
+        ['a', 'b', 'c']
+        """
+        if not is_id(vertex):
+            raise no_id(vertex)
+        row = self._vertices.row(vertex)
+        if row is None:
+            raise KeyError(vertex)
+        by_vertex = self._by_vertex()
+        members: npt.NDArray[Any] = self.ids[by_vertex == by_vertex[row]]
+        return members
+
     def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
         """Draw how large the groups are, the largest first, on logarithmic axes; needs matplotlib. Returns the axes."""
         ax = _axes(ax)
