@@ -85,6 +85,8 @@ def test_without_directions_there_are_no_arrows_and_one_side() -> None:
     ax = s.plot_neighborhood("me", hops=2)
     assert set(arrows(ax)) == {"Curve"}
     assert {"neighbors\n2", "2 hops\n1"} <= set(texts(ax))
+    weighted = fresh(["a", "me"], ["me", "b"], [5, 6], directed=False).plot_neighborhood("me")
+    assert {"5", "6"} <= set(texts(weighted))
 
 
 def test_of_a_hub_the_heaviest_are_shown_and_the_others_counted() -> None:
