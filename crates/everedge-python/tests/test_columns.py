@@ -68,7 +68,7 @@ def test_strings_of_every_kind_are_taken(column: Any) -> None:
     ("column", "message"),
     [
         ([0, -1], "src, row 1: -1: ids are not negative"),
-        ([0, None], "src, row 1: None: ids of one column"),
+        ([0, None], r"src, row 1: a missing value \(None\)"),
         ([0, "a"], "src, row 1: 'a': ids of one column"),
         (["a", 0], "src, row 1: 0: ids of one column"),
         ([0.0, float("nan")], "not float64; missing values"),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
 
@@ -144,6 +145,13 @@ def test_items_and_lengths_name_what_there_is(graph: everedge.Graph) -> None:
         (lambda g, s: everedge.Graph("x", read_only=True), "'read_only'; here: mode=\"r\""),
         (lambda g, s: everedge.Graph.from_pandas(None, delimiter=";"), "graph.ingest(files or table, delimiter=)"),
         (lambda g, s: everedge.Graph.from_pandas(None, source="a"), "'source'; here: src="),
+        (lambda g, s: everedge.pagerank("votes"), "pagerank asks a Graph, a Snapshot or a sealed graph (Chunks), not str; here: everedge.open"),
+        (lambda g, s: everedge.louvain(networkx.path_graph(3)), "not Graph; here: everedge.Graph.from_networkx(graph)"),
+        (lambda g, s: everedge.hits(graph=5), "hits asks a Graph"),
+        (lambda g, s: s.has_edge(("ann", "bob")), "here: the two ends, has_edge(*pair)"),
+        (lambda g, s: everedge.Timeline(g), "versions are in a directory"),
+        (lambda g, s: everedge.open(5), "a graph is at a directory (str or PathLike), not int"),
+        (lambda g, s: everedge.Chunks(s), "a sealed graph is at a directory (str or PathLike), not Snapshot; here: snapshot.seal"),
         (lambda g, s: everedge.Graph([("a", "b")]), "graph.add_edges(*zip(*pairs))"),
         (lambda g, s: g.ingest([("a", "b")]), "graph.add_edges(*zip(*pairs))"),
         (lambda g, s: g.ingest(s), "snapshot.to_pandas()"),
@@ -190,6 +198,44 @@ def test_ids_of_the_other_kind_are_said_to_be(made: str) -> None:
                 ask(wrong)
     with pytest.raises(everedge.InvalidInputError, match=r"int\(1.0\) is one"):
         s.bfs(1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda g, s: g.delete_vertex(["ann", "bob"]), "delete_vertex takes one vertex a call"),
+        (lambda g, s: g.commit(5), "name=5: a version is called by a text"),
+        (lambda g, s: s.pagerank(threads="4"), "threads='4': it must be a number"),
+        (lambda g, s: s.within("ann", "2"), "hops='2': it must be a whole number from 0 on"),
+        (lambda g, s: s.within("ann", -1), "hops=-1: it must be a whole number from 0 on"),
+        (lambda g, s: s.most_similar("ann", 2.5), "count=2.5: it must be a whole number"),
+        (lambda g, s: s.bfs("ann").top("3"), "count='3': it must be a whole number"),
+        (lambda g, s: s.plot_neighborhood("ann", True), "hops=True: it must be a whole number from 1 on"),
+        (lambda g, s: s.shortest_path("ann", "eve", hops=3), "within(id, hops) goes so many hops"),
+        (lambda g, s: s.modularity([0, 0, 1]), "dict(zip(snapshot.vertices.tolist(), groups))"),
+        (lambda g, s: g.add_edges(["a", None], ["b", "c"]), "src, row 1: a missing value (None)"),
+        (lambda g, s: g.add_edges(np.array(["a", float("nan")], object), ["b", "c"]), "src, row 1: a missing value (nan)"),
+        (lambda g, s: s.bfs("ann")[["ann", "bob"]], "values.to_pandas().loc[ids]"),
+    ],
+)
+def test_values_that_do_not_fit_are_named(graph: everedge.Graph, call: Callable[..., object], text: str) -> None:
+    assert text in said(lambda: call(graph, graph.snapshot()), everedge.InvalidInputError)
+
+
+def test_answers_are_no_numbers_and_arrays_take_them() -> None:
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_edges([0, 1], [1, 2])
+    depths: Any = graph.snapshot().bfs(0)
+    for call in (lambda: depths + 1, lambda: 2 * depths, lambda: depths > 1, lambda: -depths, lambda: depths - depths):
+        assert "values.values are, and values.to_pandas() keeps their ids" in said(call, TypeError)
+    ones = np.ones(3)
+    assert (depths * ones).tolist() == (ones * depths).tolist() == [0, 1, 2]
+    assert (ones < depths).tolist() == [False, False, True] and depths == depths
+    steps: Any = graph.commit() and graph.timeline.window().bfs(0)
+    assert "steps.of(id)" in said(lambda: steps[0], TypeError)
+    assert "steps.at(version).top(...)" in said(lambda: steps.top(1)) and len(steps) == 1
+    path: Any = graph.snapshot().shortest_path(0, 2)
+    assert "path.vertices" in said(lambda: path.nodes)
 
 
 def test_predecessors_of_a_vertex_are_its_in_neighbors(graph: everedge.Graph) -> None:

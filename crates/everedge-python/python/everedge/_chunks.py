@@ -26,7 +26,7 @@ from everedge._files import (
     told_of,
 )
 from everedge._graph import add_edges_to, delete_edges_from
-from everedge._instead import guided
+from everedge._instead import guided, not_a_path
 from everedge._progress import Bar
 from everedge._reading import Reading
 from everedge._snapshot import Snapshot
@@ -79,6 +79,8 @@ class Chunks(_kernels.Methods, Reading, Closing):
 
     @guided
     def __init__(self, path: str | os.PathLike[str], memory: int | str | None = None) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise not_a_path("path: a sealed graph is at a directory (str or PathLike)", path)
         self._path = os.fspath(path)
         # Whoever opens it again finds it wherever the process has gone since. `..` stays: it may come after a link.
         is_absolute = os.path.isabs(self._path)

@@ -166,13 +166,13 @@ def word(name: Id) -> str:
     return str.__str__(name) if isinstance(name, str) else str(int(name))
 
 
-def no_id(name: object) -> InvalidInputError:
-    """Return the error for what is given for an id, with what else somebody may mean."""
+def no_id(name: object, several: str = "") -> InvalidInputError:
+    """Return the error for what is given for an id, with what else somebody may mean, and what takes several ids."""
     hint = ""
     if isinstance(name, float | np.floating) and float(name).is_integer():
         hint = f"; int({name!r}) is one"
     elif isinstance(name, slice | Iterable) and not isinstance(name, bytes):
-        hint = "; here one is asked for: values.to_pandas().loc[ids] has the values of several"
+        hint = f"; here one is asked for{several and f': {several}'}"
     return InvalidInputError(f"{name!r} is no id: ids are integers or strings{hint}")
 
 
@@ -187,6 +187,13 @@ def told(parameters: dict[str, Id | float | bool | None]) -> list[tuple[str, str
         return repr(float(value)) if isinstance(value, float | np.floating) else word(value)
 
     return [(name, text(name, value)) for name, value in parameters.items() if value is not None]
+
+
+def whole(value: object, name: str, least: int = 0) -> int:
+    """Return a number that counts something. Raises `InvalidInputError` for another thing, and below `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InvalidInputError(f"{name}={value!r}: it must be a whole number from {least} on")
+    return int(value)
 
 
 def starts(sources: Ids | Mapping[Id, float] | None) -> str | None:
@@ -231,6 +238,9 @@ def _from_objects(values: list[Any], what: str) -> Names:
     are_texts = isinstance(values[0], str)
     for row, value in enumerate(values):
         is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if value is None or value != value:
+            hint = "ingest(table, skip_nulls=True) leaves such rows out"
+            raise InvalidInputError(f"{what}, row {row}: a missing value ({value}); {hint}")
         if not (isinstance(value, str) if are_texts else is_integer):
             raise InvalidInputError(
                 f"{what}, row {row}: {value!r}: ids of one column are all integers or all strings"

@@ -501,6 +501,8 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         """
         from everedge._reports import Changes
 
+        if not _columns.is_id(vertex):
+            raise _columns.no_id(vertex, "delete_vertex takes one vertex a call")
         column = _columns.names(vertex, "vertex")
         with self._using((column,)) as native:
             [found] = _columns.known_vertices(native, column, "vertex").tolist()
@@ -583,6 +585,8 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         with self._using() as native:
             if self._is_unshaped and not native.stats()["vertices"]:
                 raise InvalidInputError("the graph holds nothing yet: there is nothing to commit")
+            if not (name is None or isinstance(name, str)):
+                raise InvalidInputError(f"name={name!r}: a version is called by a text; its number comes by itself")
             if not (time is None or isinstance(time, date | np.datetime64 | str)):
                 raise InvalidInputError(f"{time!r}: a time is a datetime with a time zone, or a date")
             moment = time if time is None or isinstance(time, str) else microseconds(time)

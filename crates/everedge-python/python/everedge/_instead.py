@@ -5,8 +5,9 @@ Nothing here makes a wrong call work. The tables are read only when a call has f
 
 from __future__ import annotations
 
+import os
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
@@ -222,6 +223,15 @@ VALUES = {
 }
 """The same of what a kernel answers."""
 
+PATH = {
+    "cost": "path.length",
+    "distance": "path.length",
+    "edges": "zip(path.vertices, path.vertices[1:])",
+    "nodes": "path.vertices",
+    "weight": "path.length",
+}
+"""The same of a path."""
+
 VERSIONS = {
     "add": "graph.commit(name)",
     "checkout": "timeline.at(version)",
@@ -240,6 +250,7 @@ ITEMS = {
     "Chunks": "a sealed graph has no items: .vertices are its ids, .num_vertices how many, .neighbors(id) those of one",
     "Timeline": "timeline.at(version) is the graph of a version, timeline.versions are all",
     "Path": "path.vertices are the vertices of a path, path.length its length",
+    "WindowValues": "steps.of(id) is the value of a vertex in each version, steps.at(version) the answer for a version",
     "Window": "timeline.at(version) is the graph of a version; a window is asked for all at once, as window.pagerank()",
 }
 """What is said for `graph[...]`, `len(graph)` and `for ... in graph`."""
@@ -309,6 +320,8 @@ MADE_OF = {
 MISSING = {
     "add_edges(dst=)": "two columns, src and dst: add_edges(*zip(*pairs)) makes them of pairs; ingest(frame, src=, dst=) takes a "
     "table",
+    "has_edge(dst=)": "the two ends, has_edge(*pair)",
+    "has_edges(dst=)": "two columns, src and dst: has_edges(*zip(*pairs)) makes them of pairs",
     "delete_edges(dst=)": "two columns, src and dst: delete_edges(*zip(*pairs)) makes them of pairs",
     "Graph(path=)": 'a directory, which keeps the graph; Graph("any name", medium="dram") is in memory',
 }
@@ -329,8 +342,18 @@ def not_a_path(what: str, thing: object) -> TypeError:
     if library == "everedge":
         made = "snapshot.seal(path) writes one; snapshot.to_pandas() is a table of its edges"
     else:
-        made = MADE_OF.get(library, pairs)
-    return TypeError(f"{what}, not {type(thing).__name__}: {made}")
+        made = MADE_OF.get(library, pairs if isinstance(thing, Iterable) else "a name in quotes")
+    return TypeError(f"{what}, not {type(thing).__name__}; here: {made}")
+
+
+def no_graph(kernel: str, thing: object) -> TypeError:
+    """Return the error for something that a kernel is asked of and that is no graph of everedge."""
+    if isinstance(thing, str | os.PathLike):
+        made = "everedge.open(path) opens a directory"
+    else:
+        made = MADE_OF.get(type(thing).__module__.partition(".")[0], "everedge.Graph(path) is one")
+    what = "a Graph, a Snapshot or a sealed graph (Chunks)"
+    return TypeError(f"{kernel} asks {what}, not {type(thing).__name__}; here: {made}")
 
 
 def guided(function: Call) -> Call:
@@ -350,6 +373,20 @@ def guided(function: Call) -> Call:
         raise TypeError(said + _arguments(said, kwargs))
 
     return cast("Call", call)
+
+
+def kernel(function: Call) -> Call:
+    """As `guided`, of a function whose first argument is what it asks."""
+    call = guided(function)
+
+    @wraps(function)
+    def asked(*args: Any, **kwargs: Any) -> Any:
+        graph = args[0] if args else kwargs.get("graph")
+        if (args or "graph" in kwargs) and not hasattr(graph, "_view"):
+            raise no_graph(function.__name__, graph)
+        return call(*args, **kwargs)
+
+    return cast("Call", asked)
 
 
 class GuidingType(ABCMeta):
@@ -384,6 +421,22 @@ class WithoutItems(Guiding):
             raise TypeError(ITEMS[_class_of(self)])
 
 
+class WithoutArithmetic(Guiding):
+    """What has numbers, and ids that these would lose."""
+
+    if not TYPE_CHECKING:
+
+        def _refused(self, other: object = None) -> Any:
+            if hasattr(other, "__array__") and not isinstance(other, WithoutArithmetic):
+                # An array takes it as an array, or says why it cannot.
+                return NotImplemented
+            kind = _class_of(self)
+            raise TypeError(f"{kind} are no numbers; here: values.values are, and values.to_pandas() keeps their ids")
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refused
+        __pow__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _refused
+
+
 class WithoutLength(WithoutItems):
     """What is no collection."""
 
@@ -406,7 +459,7 @@ def _class_of(thing: object) -> str:
 
 def _elsewhere(owner: str, name: str) -> str:
     """Return where a name is, or what does what it does elsewhere; nothing if neither is known."""
-    from everedge import _chunks, _graph, _snapshot, _timeline, _transaction
+    from everedge import _chunks, _graph, _snapshot, _timeline, _transaction, _values
 
     if owner == "Timeline" or owner == "Window":
         if _has(_timeline.Timeline, name):
@@ -417,6 +470,10 @@ def _elsewhere(owner: str, name: str) -> str:
             return f"ask a version: timeline.at(version).{_shown(_snapshot.Snapshot, name)}"
         if name in VERSIONS:
             return VERSIONS[name]
+    if owner == "Path":
+        return PATH.get(name, "")
+    if owner == "WindowValues" and _has(_values.Values, name):
+        return f"the answer for a version has it: steps.at(version).{_shown(_values.Values, name)}"
     if owner in ("Values", "Components", "Communities", "WindowValues"):
         return VALUES.get(name, "")
     if _has(_snapshot.Snapshot, name):
@@ -426,7 +483,12 @@ def _elsewhere(owner: str, name: str) -> str:
             return _asked(owner, f"graph.{_shown(kind, name)}")
     if owner != "Chunks" and _has(_chunks.Chunks, name):
         return f"sealed graphs alone have it: everedge.Chunks(path).{_shown(_chunks.Chunks, name)}"
-    return _asked(owner, NAMES[name]) if name in NAMES else ""
+    if name in NAMES:
+        return _asked(owner, NAMES[name])
+    if _has(_values.Groups, name):
+        kernel = "pagerank" if _has(_values.Values, name) else "wcc"
+        return _asked(owner, f"snapshot.{kernel}().{_shown(_values.Groups, name)}, of what a kernel answers")
+    return ""
 
 
 def _asked(owner: str, call: str) -> str:
@@ -439,6 +501,8 @@ def _asked(owner: str, call: str) -> str:
         return f"a graph changes, so questions go to a snapshot of it: graph.{call.replace('snapshot.', 'snapshot().', 1)}{also}"
     if owner == "Snapshot" and call.startswith("graph.") and "snapshot()" not in call:
         return f"a snapshot never changes: the graph that it is of has {call}"
+    if owner == "Transaction" and call.startswith("snapshot."):
+        return f"a transaction asks about edges; graph.{call.replace('snapshot.', 'snapshot().', 1)}"
     if owner == "Chunks":
         from everedge._chunks import Chunks
 

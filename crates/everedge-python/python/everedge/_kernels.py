@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from everedge import _native
 from everedge._columns import Id
-from everedge._instead import guided
+from everedge._instead import kernel
 from everedge._parts import (
     articulation_points,
     bipartition,
@@ -46,7 +46,7 @@ AnyGraph: TypeAlias = "Graph | Snapshot | Chunks"
 """What a kernel is asked of."""
 
 
-@guided
+@kernel
 def pagerank(
     graph: AnyGraph,
     *,
@@ -76,7 +76,7 @@ def pagerank(
         return Values("pagerank", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def bfs(
     graph: AnyGraph, source: Id | None = None, *, threads: int = 0
 ) -> Values[np.int32]:
@@ -98,7 +98,7 @@ def bfs(
         return Values("bfs", view._vertices, by_index.view(np.int32), report)
 
 
-@guided
+@kernel
 def sssp(
     graph: AnyGraph,
     source: Id | None = None,
@@ -123,7 +123,7 @@ def sssp(
         return Values("sssp", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def wcc(graph: AnyGraph, *, threads: int = 0) -> Components:
     """Return the weakly connected component of each vertex: edges count in both directions.
 
@@ -140,7 +140,7 @@ def wcc(graph: AnyGraph, *, threads: int = 0) -> Components:
         return Components("wcc", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def one_hop(
     graph: AnyGraph, source: Id | None = None, *, threads: int = 0
 ) -> npt.NDArray[Any]:
@@ -159,7 +159,7 @@ def one_hop(
         return view._names(neighbors)
 
 
-@guided
+@kernel
 def two_hop(
     graph: AnyGraph,
     source: Id | None = None,
@@ -181,7 +181,7 @@ def two_hop(
         return view._names(vertices)
 
 
-@guided
+@kernel
 def delta_pagerank(
     graph: AnyGraph,
     *,
@@ -206,7 +206,7 @@ def delta_pagerank(
         return Values("delta-pagerank", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def scc(
     graph: AnyGraph,
     *,
@@ -227,7 +227,7 @@ def scc(
         return Components("scc", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def bc(
     graph: AnyGraph,
     source: Id | None = None,
@@ -263,7 +263,7 @@ def bc(
         return Values("bc", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def sswp(
     graph: AnyGraph,
     source: Id | None = None,
@@ -287,7 +287,7 @@ def sswp(
         return Values("sswp", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def ssnp(
     graph: AnyGraph,
     source: Id | None = None,
@@ -311,7 +311,7 @@ def ssnp(
         return Values("ssnp", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def viterbi(
     graph: AnyGraph,
     source: Id | None = None,
@@ -342,7 +342,7 @@ def kcore(
 ) -> Values[np.uint32]: ...
 @overload
 def kcore(graph: AnyGraph, *, k: int, threads: int = 0) -> npt.NDArray[Any]: ...
-@guided
+@kernel
 def kcore(
     graph: AnyGraph, *, k: int | None = None, threads: int = 0
 ) -> Values[np.uint32] | npt.NDArray[Any]:
@@ -365,7 +365,7 @@ def kcore(
         return view._names(found) if k is not None else Values("kcore", view._vertices, found, report)
 
 
-@guided
+@kernel
 def radii(
     graph: AnyGraph,
     *,
@@ -392,7 +392,7 @@ def radii(
         return Values("radii", view._vertices, by_index.view(np.int32), report)
 
 
-@guided
+@kernel
 def triangles(
     graph: AnyGraph,
     *,
@@ -413,7 +413,7 @@ def triangles(
         return int(report.result["count"])
 
 
-@guided
+@kernel
 def lcc(
     graph: AnyGraph,
     *,
@@ -436,7 +436,7 @@ def lcc(
         return Values("lcc", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def cdlp(
     graph: AnyGraph,
     *,

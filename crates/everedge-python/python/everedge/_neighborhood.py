@@ -9,11 +9,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from everedge._columns import whole
 from everedge._errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -96,8 +97,7 @@ def neighborhood(view: Snapshot, center: int, hops: int, limit: int, direction: 
     Of more, those with the heaviest edges are taken, without weights those with the most edges. Vertices farther away are
     those that the ones taken lead to.
     """
-    if hops < 1 or limit < 1:
-        raise InvalidInputError(f"hops={hops}, limit={limit}: both must be 1 or more")
+    hops, limit = whole(hops, "hops", 1), whole(limit, "limit", 1)
     if direction not in ("out", "in", "both"):
         raise InvalidInputError(f'direction={direction!r}: "out", "in" or "both"')
     sides = {"out": (1,), "in": (-1,), "both": (1, -1)}[direction] if view.directed else (1,)
@@ -207,15 +207,16 @@ def _inches(ax: matplotlib.axes.Axes) -> tuple[float, float]:
     return box.width / dpi, box.height / dpi
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _width(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a text in inches."""
     if not text:
         return 0.0
     from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextPath
+    from matplotlib.textpath import text_to_path
 
-    return float(TextPath((0, 0), _literal(text), size, prop=FontProperties(weight=weight)).get_extents().width) / 72
+    look = FontProperties(size=size, weight=weight)
+    return float(text_to_path.get_text_width_height_descent(text, look, ismath=False)[0]) / 72
 
 
 def _fit(shown: Neighborhood, width: float, gap: float) -> tuple[float, float]:

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge._errors import InvalidInputError
-from everedge._instead import guided
+from everedge._instead import kernel
 from everedge._values import Components, Values
 
 if TYPE_CHECKING:
     from everedge._kernels import AnyGraph
 
 
-@guided
+@kernel
 def louvain(
     graph: AnyGraph,
     *,
@@ -40,7 +40,7 @@ def louvain(
     return _communities(graph, "louvain", threads, resolution=resolution, weighted=weighted, seed=seed)
 
 
-@guided
+@kernel
 def leiden(
     graph: AnyGraph,
     *,
@@ -62,7 +62,7 @@ def leiden(
     return _communities(graph, "leiden", threads, resolution=resolution, weighted=weighted, seed=seed)
 
 
-@guided
+@kernel
 def label_propagation(
     graph: AnyGraph, *, weighted: bool | None = None, seed: int | None = None, threads: int = 0
 ) -> Components:
@@ -81,7 +81,7 @@ def label_propagation(
     return _communities(graph, "label-propagation", threads, weighted=weighted, seed=seed)
 
 
-@guided
+@kernel
 def bridges(
     graph: AnyGraph, *, threads: int = 0
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -100,7 +100,7 @@ def bridges(
         return view._names(src), view._names(dst)
 
 
-@guided
+@kernel
 def articulation_points(graph: AnyGraph, *, threads: int = 0) -> npt.NDArray[Any]:
     """Return the external ids of the vertices without which two others are no longer connected.
 
@@ -117,7 +117,7 @@ def articulation_points(graph: AnyGraph, *, threads: int = 0) -> npt.NDArray[Any
         return view._names(found)
 
 
-@guided
+@kernel
 def spanning_forest(
     graph: AnyGraph, *, threads: int = 0
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
@@ -136,7 +136,7 @@ def spanning_forest(
         return view._names(src), view._names(dst), weight
 
 
-@guided
+@kernel
 def topological_order(graph: AnyGraph, *, threads: int = 0) -> npt.NDArray[Any]:
     """Return the external ids of all vertices in an order in which every edge leads forward.
 
@@ -156,7 +156,7 @@ def topological_order(graph: AnyGraph, *, threads: int = 0) -> npt.NDArray[Any]:
         return view._names(order)
 
 
-@guided
+@kernel
 def bipartition(graph: AnyGraph, *, threads: int = 0) -> Values[np.uint32] | None:
     """Return a color, 0 or 1, for each vertex so that every edge joins both; `None` if there are none.
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns
-from everedge._columns import Id, Ids, word
+from everedge._columns import Id, Ids, whole, word
 from everedge._errors import InvalidInputError
 from everedge._instead import WithoutLength, guided
 from everedge._values import Path, Values
@@ -33,6 +33,8 @@ Measure = Literal[
 
 Answer = TypeVar("Answer")
 
+# No path has more edges.
+_HOPS_MAX = (1 << 32) - 1
 # Vertices or pairs that are asked about at once.
 _PART = 1 << 16
 
@@ -162,6 +164,7 @@ class Reading(WithoutLength, ABC):
         (array([1, 2, 3], dtype=uint32), array([0, 1, 2], dtype=uint32))
         """
         with self._view("one-hop") as view:
+            hops = min(whole(hops, "hops"), _HOPS_MAX)
             found, away = view._native.within(view._find_all(vertices), hops, direction)
             return view._names(found), away
 
@@ -180,6 +183,8 @@ class Reading(WithoutLength, ABC):
         >>> graph.snapshot().shortest_path("ann", "eve")
         Path(vertices=array(['ann', 'bob', 'eve'], dtype=object), length=2.0)
         """
+        if not isinstance(hops, bool):
+            raise InvalidInputError(f"hops={hops!r}: True lets edges count, not weights; within(id, hops) goes so many hops")
         with self._view("sssp") as view:
             found = view._native.path(view._find(source), view._find(target), hops)
             return found and Path(view._names(found[0]), found[1])
@@ -261,8 +266,7 @@ class Reading(WithoutLength, ABC):
 
         Raises `InvalidInputError` if it is not a vertex. Cost: the neighbors of its neighbors.
         """
-        if count < 0:
-            raise InvalidInputError(f"count={count}: it must be 0 or more")
+        count = whole(count, "count")
         with self._view("one-hop") as view:
             found, scores = view._native.most_similar(view._find(vertex), count, measure)
             return list(zip(view._names(found).tolist(), scores.tolist(), strict=True))
@@ -288,6 +292,11 @@ class Reading(WithoutLength, ABC):
         >>> round(snapshot.modularity(snapshot.louvain()), 6)
         0.357143
         """
+        if not isinstance(groups, Values | Mapping):
+            raise InvalidInputError(
+                f"groups: a {type(groups).__name__} does not say whose groups they are; give what a kernel answers, or a dict: "
+                "dict(zip(snapshot.vertices.tolist(), groups))"
+            )
         with self._view("louvain") as view:
             vertices = view._vertices
             try:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from everedge._columns import Id, Ids, starts
-from everedge._instead import guided
+from everedge._instead import kernel
 from everedge._values import Values
 
 if TYPE_CHECKING:
     from everedge._kernels import AnyGraph
 
 
-@guided
+@kernel
 def personalized_pagerank(
     graph: AnyGraph,
     sources: Ids | Mapping[Id, float] | None = None,
@@ -52,7 +52,7 @@ def personalized_pagerank(
         return Values("personalized_pagerank", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def hits(
     graph: AnyGraph,
     *,
@@ -80,7 +80,7 @@ def hits(
         return Values("hubs", vertices, hubs, report), Values("authorities", vertices, authorities, report)
 
 
-@guided
+@kernel
 def eigenvector(
     graph: AnyGraph,
     *,
@@ -106,7 +106,7 @@ def eigenvector(
         return Values("eigenvector", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def katz(
     graph: AnyGraph,
     *,
@@ -140,7 +140,7 @@ def katz(
         return Values("katz", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def closeness(
     graph: AnyGraph, *, samples: int | None = None, seed: int | None = None, threads: int = 0
 ) -> Values[np.float64]:
@@ -162,7 +162,7 @@ def closeness(
         return Values("closeness", view._vertices, by_index, report)
 
 
-@guided
+@kernel
 def harmonic(
     graph: AnyGraph, *, samples: int | None = None, seed: int | None = None, threads: int = 0
 ) -> Values[np.float64]:

@@ -186,8 +186,8 @@ class Snapshot(_kernels.Methods, Reading, Asked):
     ) -> tuple[RunReport, Any]:
         from everedge._reports import RunReport
 
-        if not 0 <= threads < 1 << 32:
-            raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
+        if not isinstance(threads, int | np.integer) or not 0 <= threads < 1 << 32:
+            raise InvalidInputError(f"threads={threads!r}: it must be a number from 0 to 2^32 - 1")
         with Bar() as bar:
             tell = partial(bar.show_steps, kernel) if is_watched() else None
             try:

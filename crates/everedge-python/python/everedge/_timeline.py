@@ -25,7 +25,7 @@ from everedge._files import (
     option_word,
     told_of,
 )
-from everedge._instead import Guiding, WithoutItems, guided
+from everedge._instead import WithoutArithmetic, WithoutItems, guided, not_a_path
 from everedge._snapshot import Snapshot, names
 from everedge._values import Values, Vertices
 from everedge._version import Version, VersionChoice, microseconds
@@ -103,6 +103,8 @@ class Timeline(WithoutItems, Asked):
     def __init__(self, path: str | os.PathLike[str], *, mode: Literal["r", "w"] = "r") -> None:
         if mode not in ("r", "w"):
             raise InvalidInputError(f'mode {mode!r}: "r" to read or "w" to write')
+        if not isinstance(path, str | os.PathLike):
+            raise not_a_path("path: versions are in a directory (str or PathLike)", path)
         super().__init__()
         self._native = _native.Timeline.open(os.fspath(path), mode == "r")
 
@@ -468,8 +470,8 @@ class Window(WithoutItems):
     def _ask(
         self, kernel: str, threads: int, **parameters: Id | float | None
     ) -> tuple[WindowReport, Vertices, list[npt.NDArray[Any]]]:
-        if not 0 <= threads < 1 << 32:
-            raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
+        if not isinstance(threads, int | np.integer) or not 0 <= threads < 1 << 32:
+            raise InvalidInputError(f"threads={threads!r}: it must be a number from 0 to 2^32 - 1")
         versions = self.versions[0].number, self.versions[-1].number
         with self._timeline._asking() as timeline:
             report, index, values = timeline._native.window(kernel, versions, told(parameters), threads)
@@ -488,7 +490,7 @@ def _places(known: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np
     return np.where(labels == np.iinfo(labels.dtype).max, -1, places)
 
 
-class WindowValues(Guiding, Generic[Scalar]):
+class WindowValues(WithoutItems, WithoutArithmetic, Generic[Scalar]):
     """One value for each version and vertex. Stays as it is when the versions are closed.
 
     - `ids` are the vertices of all versions, `versions` what they are called and when they were. Where a version

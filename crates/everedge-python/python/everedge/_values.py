@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from everedge._columns import Id, is_id, no_id, word
+from everedge._columns import Id, is_id, no_id, whole, word
 from everedge._errors import InvalidInputError
-from everedge._instead import Guiding, WithoutLength
+from everedge._instead import WithoutArithmetic, WithoutLength
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -77,7 +77,7 @@ class Path(WithoutLength):
     """The sum of the weights of its edges, or their number."""
 
 
-class Values(Guiding, Generic[Scalar]):
+class Values(WithoutArithmetic, Generic[Scalar]):
     """One value for each vertex: the answer of a kernel, or degrees.
 
     Stays as it is when its snapshot and graph are closed.
@@ -162,7 +162,7 @@ class Values(Guiding, Generic[Scalar]):
         Vertices that a search has not reached, and values that are not finite, are left out; among equals the smaller vertex
         number comes first. Cost: a sort of the values.
         """
-        _check_count(count)
+        count = whole(count, "count")
         values = self.values
         # A depth is a whole number; a score may be -1.
         is_depth = values.dtype.kind == "i"
@@ -234,7 +234,7 @@ class Values(Guiding, Generic[Scalar]):
 
     def __getitem__(self, name: Id) -> Any:
         if not is_id(name):
-            raise no_id(name)
+            raise no_id(name, "values.to_pandas().loc[ids] has the values of several")
         row = self._vertices.row(name)
         if row is None:
             raise KeyError(name)
@@ -291,7 +291,7 @@ class Groups(Values[Scalar]):
 
         Among equals the one of the smaller label of `by_index` comes first.
         """
-        _check_count(count)
+        count = whole(count, "count")
         labels, sizes = np.unique(self._by_vertex(), return_counts=True)
         order = np.argsort(-sizes, kind="stable")[:count]
         names = self._names(labels[order])
@@ -372,11 +372,6 @@ class Communities(Groups[np.uint64]):
     def _names(self, labels: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
         are_texts = self._vertices.ids.dtype.kind == "O"
         return super()._names(labels) if are_texts else labels
-
-
-def _check_count(count: int) -> None:
-    if count < 0:
-        raise InvalidInputError(f"count={count}: it must be 0 or more")
 
 
 def _axes(ax: matplotlib.axes.Axes | None) -> matplotlib.axes.Axes:
