@@ -43,7 +43,7 @@ def test_a_graph_needs_numpy_and_little_else() -> None:
     late = {name for name in graph - alone if any(name == one or name.startswith(f"{one}.") for one in LATER.split())}
     # `json` is what this test prints with.
     assert late - {"json"} == set()
-    assert not {"everedge._timeline", "everedge._chunks", "everedge._reports", "everedge._neighborhood"} & graph
+    assert not {"everedge._timeline", "everedge._chunks", "everedge._reports", "everedge._neighborhood", "everedge._instead"} & graph
     ours = {name for name in graph if name.startswith("everedge")}
     assert len(ours) <= OURS_MAX, sorted(ours)
     assert len(graph - alone - ours) < 25, sorted(graph - alone - ours)

@@ -108,7 +108,10 @@ def test_other_names_are_answered_as_python_does(graph: everedge.Graph) -> None:
     assert not hasattr(everedge, "frobnicate") and not hasattr(everedge.Graph, "frobnicate")
 
 
-def test_an_error_of_a_property_is_its_own(graph: everedge.Graph) -> None:
+def test_an_error_of_a_property_is_its_own(graph: everedge.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(everedge.Snapshot, "vertices", property(lambda s: s.nothing_at_all))
+    with pytest.raises(AttributeError, match="nothing_at_all"):
+        graph.snapshot().vertices  # noqa: B018
     graph.close()
     with pytest.raises(everedge.ClosedError):
         graph.timeline  # noqa: B018
@@ -288,7 +291,7 @@ def test_no_table_says_of_what_there_is_that_it_is_elsewhere() -> None:
         ((everedge.Timeline,), _instead.VERSIONS),
     ):
         for name in names:
-            everywhere = all(_instead._has(one, name) for one in kind)
+            everywhere = all(_instead.has(one, name) for one in kind)
             assert not everywhere, name
 
 

@@ -26,7 +26,7 @@ from everedge._files import (
     told_of,
 )
 from everedge._graph import add_edges_to, delete_edges_from
-from everedge._instead import guided, not_a_path
+from everedge._guiding import guided, not_a_path
 from everedge._progress import Bar
 from everedge._reading import Reading
 from everedge._snapshot import Snapshot

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from everedge import _native
 from everedge._columns import ArrowColumn
 from everedge._errors import FileError, InvalidInputError
-from everedge._instead import not_a_path
+from everedge._guiding import not_a_path
 from everedge._progress import Bar, is_watched
 
 if TYPE_CHECKING:

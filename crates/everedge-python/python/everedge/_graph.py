@@ -25,7 +25,7 @@ from everedge._errors import (
     NotAGraphError,
 )
 from everedge._files import IdChoice, Source, file_options, on_disk, option_word, told_of
-from everedge._instead import GuidingType, WithoutLength, guided, not_a_path
+from everedge._guiding import GuidingType, WithoutLength, guided, not_a_path
 from everedge._snapshot import Snapshot
 from everedge._transaction import Transaction
 from everedge._version import Version, VersionTime, microseconds

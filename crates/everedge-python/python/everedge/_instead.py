@@ -1,17 +1,13 @@
 """What errors say to a person who guesses a name or an argument as it is called elsewhere: the call that does it here.
 
-Nothing here makes a wrong call work. The tables are read only when a call has failed already.
+Nothing here makes a wrong call work. The tables are imported only when a call has failed already; `_guiding.py` notices that.
 """
 
 from __future__ import annotations
 
 import os
-from abc import ABCMeta
-from collections.abc import Callable, Iterable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
-
-Call = TypeVar("Call", bound=Callable[..., Any])
+from collections.abc import Iterable
+from typing import Any
 
 _LIBRARIES = "snapshot.to_networkx(), or to_igraph() of a subgraph(ids), goes on where everedge has no function"
 _ATTRIBUTES = "vertices and edges keep no properties but one weight an edge: keep them in a table, and join by id"
@@ -331,7 +327,7 @@ MISSING = {
 def no_attribute(owner: str, name: str) -> AttributeError:
     """Return the error for a name that the package, or an object of a class of it, does not have."""
     what = "module 'everedge'" if owner == "everedge" else f"{owner!r} object"
-    found = _elsewhere(owner, name)
+    found = elsewhere(owner, name)
     return AttributeError(f"{what} has no attribute {name!r}{found and f'; here: {found}'}")
 
 
@@ -356,137 +352,36 @@ def no_graph(kernel: str, thing: object) -> TypeError:
     return TypeError(f"{kernel} asks {what}, not {type(thing).__name__}; here: {made}")
 
 
-def guided(function: Call) -> Call:
-    """Let a call that does not fit the parameters say which ones do.
-
-    What is raised inside of the function stays as it is.
-    """
-
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except TypeError as error:
-            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-                raise
-            said = str(error)
-        raise TypeError(said + _arguments(said, kwargs))
-
-    return cast("Call", call)
-
-
-def kernel(function: Call) -> Call:
-    """As `guided`, of a function whose first argument is what it asks."""
-    call = guided(function)
-
-    @wraps(function)
-    def asked(*args: Any, **kwargs: Any) -> Any:
-        graph = args[0] if args else kwargs.get("graph")
-        if (args or "graph" in kwargs) and not hasattr(graph, "_view"):
-            raise no_graph(function.__name__, graph)
-        return call(*args, **kwargs)
-
-    return cast("Call", asked)
-
-
-class GuidingType(ABCMeta):
-    """The same for the names of a class."""
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(cls, name: str) -> NoReturn:
-            found = "" if name.startswith("_") else _elsewhere(cls.__name__, name)
-            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}{found and f'; here: {found}'}")
-
-
-class Guiding:
-    """Says for a name that an object has not, and for `[...]` and `len` of what has no items, what to call instead."""
-
-    # Hidden from type checkers, which then say that there is no such name.
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if name.startswith("_") or not _elsewhere(_class_of(self), name):
-                # Raises as Python does; a property that failed raises its own error.
-                object.__getattribute__(self, name)
-            raise no_attribute(_class_of(self), name)
-
-
-class WithoutItems(Guiding):
-    """What is not asked with `[...]`."""
-
-    if not TYPE_CHECKING:
-
-        def __getitem__(self, item: object) -> NoReturn:
-            raise TypeError(ITEMS[_class_of(self)])
-
-
-class WithoutArithmetic(Guiding):
-    """What has numbers, and ids that these would lose."""
-
-    if not TYPE_CHECKING:
-
-        def _refused(self, other: object = None) -> Any:
-            if hasattr(other, "__array__") and not isinstance(other, WithoutArithmetic):
-                # An array takes it as an array, or says why it cannot.
-                return NotImplemented
-            kind = _class_of(self)
-            raise TypeError(f"{kind} are no numbers; here: values.values are, and values.to_pandas() keeps their ids")
-
-        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refused
-        __pow__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _refused
-
-
-class WithoutLength(WithoutItems):
-    """What is no collection."""
-
-    if not TYPE_CHECKING:
-
-        def __len__(self) -> NoReturn:
-            raise TypeError(ITEMS[_class_of(self)])
-
-        def __bool__(self) -> bool:
-            return True
-
-
-def _class_of(thing: object) -> str:
-    """Return the name of the public class that something is of."""
-    for one in type(thing).__mro__:
-        if not one.__name__.startswith("_"):
-            return one.__name__
-    raise AssertionError("every class has a public one before it")
-
-
-def _elsewhere(owner: str, name: str) -> str:
+def elsewhere(owner: str, name: str) -> str:
     """Return where a name is, or what does what it does elsewhere; nothing if neither is known."""
     from everedge import _chunks, _graph, _snapshot, _timeline, _transaction, _values
 
     if owner == "Timeline" or owner == "Window":
-        if _has(_timeline.Timeline, name):
+        if has(_timeline.Timeline, name):
             return f"a window is of a timeline: timeline.{_shown(_timeline.Timeline, name)}"
-        if _has(_timeline.Window, name):
+        if has(_timeline.Window, name):
             return f"of all versions, timeline.window().{name}(...); of one, timeline.at(version).{name}(...)"
-        if _has(_snapshot.Snapshot, name):
+        if has(_snapshot.Snapshot, name):
             return f"ask a version: timeline.at(version).{_shown(_snapshot.Snapshot, name)}"
         if name in VERSIONS:
             return VERSIONS[name]
     if owner == "Path":
         return PATH.get(name, "")
-    if owner == "WindowValues" and _has(_values.Values, name):
+    if owner == "WindowValues" and has(_values.Values, name):
         return f"the answer for a version has it: steps.at(version).{_shown(_values.Values, name)}"
     if owner in ("Values", "Components", "Communities", "WindowValues"):
         return VALUES.get(name, "")
-    if _has(_snapshot.Snapshot, name):
+    if has(_snapshot.Snapshot, name):
         return _asked(owner, f"snapshot.{_shown(_snapshot.Snapshot, name)}")
     for kind in (_graph.Graph, _transaction.Transaction):
-        if _has(kind, name) and owner != kind.__name__:
+        if has(kind, name) and owner != kind.__name__:
             return _asked(owner, f"graph.{_shown(kind, name)}")
-    if owner != "Chunks" and _has(_chunks.Chunks, name):
+    if owner != "Chunks" and has(_chunks.Chunks, name):
         return f"sealed graphs alone have it: everedge.Chunks(path).{_shown(_chunks.Chunks, name)}"
     if name in NAMES:
         return _asked(owner, NAMES[name])
-    if _has(_values.Groups, name):
-        kernel = "pagerank" if _has(_values.Values, name) else "wcc"
+    if has(_values.Groups, name):
+        kernel = "pagerank" if has(_values.Values, name) else "wcc"
         return _asked(owner, f"snapshot.{kernel}().{_shown(_values.Groups, name)}, of what a kernel answers")
     return ""
 
@@ -507,7 +402,7 @@ def _asked(owner: str, call: str) -> str:
         from everedge._chunks import Chunks
 
         kind, _, rest = call.partition(".")
-        if kind in ("snapshot", "graph") and _has(Chunks, rest.partition("(")[0].partition(".")[0]):
+        if kind in ("snapshot", "graph") and has(Chunks, rest.partition("(")[0].partition(".")[0]):
             return f"sealed.{rest}"
     if owner == "everedge" and call.startswith("graph."):
         method = call.removeprefix("graph.").partition("(")[0]
@@ -519,7 +414,7 @@ def _asked(owner: str, call: str) -> str:
     return call
 
 
-def _has(kind: type, name: str) -> bool:
+def has(kind: type, name: str) -> bool:
     """Return whether a class has a name, without a look at what the class says otherwise."""
     return any(name in vars(one) for one in kind.__mro__)
 
@@ -529,7 +424,7 @@ def _shown(kind: type, name: str) -> str:
     return f"{name}(...)" if callable(getattr(kind, name)) else name
 
 
-def _arguments(said: str, given: dict[str, Any]) -> str:
+def arguments(said: str, given: dict[str, Any]) -> str:
     """Return what goes on after Python's text about arguments that do not fit."""
     if "unexpected keyword argument" in said:
         name = said.split("'")[1]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from everedge import _native
 from everedge._columns import Id
-from everedge._instead import kernel
+from everedge._guiding import kernel
 from everedge._parts import (
     articulation_points,
     bipartition,

@@ -9,7 +9,7 @@ from everedge import _native
 from everedge._chunks import Chunks
 from everedge._errors import InvalidInputError
 from everedge._graph import Graph
-from everedge._instead import guided, not_a_path
+from everedge._guiding import guided, not_a_path
 from everedge._timeline import Timeline
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge._errors import InvalidInputError
-from everedge._instead import kernel
+from everedge._guiding import kernel
 from everedge._values import Components, Values
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from everedge import _columns
 from everedge._columns import Id, Ids, whole, word
 from everedge._errors import InvalidInputError
-from everedge._instead import WithoutLength, guided
+from everedge._guiding import WithoutLength, guided
 from everedge._values import Path, Values
 
 if TYPE_CHECKING:

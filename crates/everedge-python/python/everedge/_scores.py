@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from everedge._columns import Id, Ids, starts
-from everedge._instead import kernel
+from everedge._guiding import kernel
 from everedge._values import Values
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from everedge._files import (
     option_word,
     told_of,
 )
-from everedge._instead import WithoutArithmetic, WithoutItems, guided, not_a_path
+from everedge._guiding import WithoutArithmetic, WithoutItems, guided, not_a_path
 from everedge._snapshot import Snapshot, names
 from everedge._values import Values, Vertices
 from everedge._version import Version, VersionChoice, microseconds

@@ -13,7 +13,7 @@ from everedge import _columns
 from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids, Names
 from everedge._errors import ClosedError, InUseError, InvalidInputError
-from everedge._instead import Guiding, guided
+from everedge._guiding import Guiding, guided
 from everedge._snapshot import names
 
 if TYPE_CHECKING:

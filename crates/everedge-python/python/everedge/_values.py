@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from everedge._columns import Id, is_id, no_id, whole, word
 from everedge._errors import InvalidInputError
-from everedge._instead import WithoutArithmetic, WithoutLength
+from everedge._guiding import WithoutArithmetic, WithoutLength
 
 if TYPE_CHECKING:
     import matplotlib.axes
