@@ -148,6 +148,7 @@ def test_items_and_lengths_name_what_there_is(graph: everedge.Graph) -> None:
         (lambda g, s: everedge.Graph("x", read_only=True), "'read_only'; here: mode=\"r\""),
         (lambda g, s: everedge.Graph.from_pandas(None, delimiter=";"), "graph.ingest(files or table, delimiter=)"),
         (lambda g, s: everedge.Graph.from_pandas(None, source="a"), "'source'; here: src="),
+        (lambda g, s: g.commit() and g.timeline.window().pagerank(tol=1), "'tol'; here: tolerance="),
         (lambda g, s: everedge.pagerank("votes"), "pagerank asks a Graph, a Snapshot or a sealed graph (Chunks), not str; here: everedge.open"),
         (lambda g, s: everedge.louvain(networkx.path_graph(3)), "not Graph; here: everedge.Graph.from_networkx(graph)"),
         (lambda g, s: everedge.hits(graph=5), "hits asks a Graph"),

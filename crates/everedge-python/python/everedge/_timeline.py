@@ -348,12 +348,14 @@ class Window(WithoutItems):
         self.versions = versions
         """The versions, the oldest first."""
 
+    @guided
     def bfs(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.int32]:
         """Return how many edges a shortest path from `source` has, in each version; -1 without one."""
         # Depths are below 2^31 and the mark for none has all bits set: -1 in two's complement.
         report, vertices, values = self._ask("bfs", threads, source=source)
         return WindowValues(self.versions, vertices, [value.view(np.int32) for value in values], report)
 
+    @guided
     def sssp(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the length of a shortest path in each version; `inf` where there is none.
 
@@ -361,14 +363,17 @@ class Window(WithoutItems):
         """
         return WindowValues(self.versions, *self._values("sssp", threads, source=source))
 
+    @guided
     def sswp(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the width of a widest path, the least of its weights; `-inf` where there is none."""
         return WindowValues(self.versions, *self._values("sswp", threads, source=source))
 
+    @guided
     def ssnp(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the least that the largest weight of a path can be; `inf` where there is none."""
         return WindowValues(self.versions, *self._values("ssnp", threads, source=source))
 
+    @guided
     def viterbi(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the largest product of weights from 0 to 1 of a path; 0 where there is none.
 
@@ -376,6 +381,7 @@ class Window(WithoutItems):
         """
         return WindowValues(self.versions, *self._values("viterbi", threads, source=source))
 
+    @guided
     def wcc(self, *, threads: int = 0) -> WindowValues[np.int64]:
         """Return the weakly connected component of each vertex in each version.
 
@@ -386,6 +392,7 @@ class Window(WithoutItems):
         places = [_places(vertices.index, value) for value in values]
         return WindowValues(self.versions, vertices, places, report)
 
+    @guided
     def pagerank(
         self,
         *,
@@ -401,11 +408,13 @@ class Window(WithoutItems):
         parameters = {"iterations": iterations, "tolerance": tolerance, "damping": damping}
         return WindowValues(self.versions, *self._values("pagerank", threads, **parameters))
 
+    @guided
     def kcore(self, *, threads: int = 0) -> WindowValues[np.uint32]:
         """Return the coreness of each vertex in each version; with in-neighbors, what versions share is worked on once."""
         report, vertices, values = self._ask("kcore", threads)
         return WindowValues(self.versions, vertices, values, report)
 
+    @guided
     def scc(self, *, threads: int = 0) -> WindowValues[np.int64]:
         """Return the strongly connected component of each vertex in each version, in places as `wcc`.
 
@@ -415,6 +424,7 @@ class Window(WithoutItems):
         places = [_places(vertices.index, value) for value in values]
         return WindowValues(self.versions, vertices, places, report)
 
+    @guided
     def cdlp(self, *, iterations: int | None = None, threads: int = 0) -> WindowValues[np.int64]:
         """Return the community of each vertex in each version, as `everedge.cdlp`; each is asked by itself.
 
@@ -426,10 +436,12 @@ class Window(WithoutItems):
         places = [_places(known.astype(np.uint64), value) for value in values]
         return WindowValues(self.versions, vertices, places, report)
 
+    @guided
     def lcc(self, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the local clustering coefficient in each version, as `everedge.lcc`; each is asked by itself."""
         return WindowValues(self.versions, *self._values("lcc", threads))
 
+    @guided
     def bc(
         self,
         source: Id | None = None,
@@ -443,6 +455,7 @@ class Window(WithoutItems):
         parameters = {"samples": samples, "seed": seed, "convention": convention}
         return WindowValues(self.versions, *self._values("bc", threads, source=source, **parameters))
 
+    @guided
     def radii(
         self, *, samples: int | None = None, seed: int | None = None, threads: int = 0
     ) -> WindowValues[np.int32]:
@@ -450,6 +463,7 @@ class Window(WithoutItems):
         report, vertices, values = self._ask("radii", threads, samples=samples, seed=seed)
         return WindowValues(self.versions, vertices, [value.view(np.int32) for value in values], report)
 
+    @guided
     def triangles(self, *, threads: int = 0) -> npt.NDArray[np.int64]:
         """Return the number of triangles in each version; with in-neighbors, each triangle is found once."""
         report, _, _ = self._ask("triangles", threads)
