@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns, _kernels, _native
+from everedge._changing import add_edges_to, delete_edges_from
 from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids
 from everedge._errors import EveredgeError, InvalidInputError, NotAGraphError
@@ -25,7 +26,6 @@ from everedge._files import (
     option_word,
     told_of,
 )
-from everedge._graph import add_edges_to, delete_edges_from
 from everedge._guiding import guided, not_a_path
 from everedge._progress import Bar
 from everedge._reading import Reading
