@@ -105,6 +105,8 @@ def test_two_hops_lead_on_from_those_that_are_shown() -> None:
     ax = s.plot_neighborhood(0, 2)
     assert {"out\n2", "2 hops out\n1"} <= set(texts(ax)) and "4" not in texts(ax)
     assert "4" in texts(s.plot_neighborhood(0, 3))
+    # Nothing lies beyond.
+    assert texts(s.plot_neighborhood(0, 10**9)) == texts(s.plot_neighborhood(0, 4))
 
 
 def test_a_vertex_alone_is_a_picture() -> None:

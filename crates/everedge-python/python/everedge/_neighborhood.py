@@ -102,10 +102,11 @@ def neighborhood(view: Snapshot, center: int, hops: int, limit: int, direction: 
         raise InvalidInputError(f'direction={direction!r}: "out", "in" or "both"')
     sides = {"out": (1,), "in": (-1,), "both": (1, -1)}[direction] if view.directed else (1,)
     taken, columns = {center}, {0: ([center], 1)}
-    edges: dict[tuple[int, int], list[float]] = {}
     for hop in range(1, hops + 1):
         found = {side: _next(view, columns[(hop - 1) * side][0], side, taken) for side in sides}
-        room = (limit + 1 - len(taken)) // (hops + 1 - hop)
+        left = limit + 1 - len(taken)
+        # Hops that come later, of which there may be none, are left two thirds at most.
+        room = max(left // min(hops + 1 - hop, 3), min(left, 1))
         if len(found) == 2:
             # Who is on both sides stands on the right.
             found[-1] = {number: weight for number, weight in found[-1].items() if number not in found[1]}
@@ -114,7 +115,9 @@ def neighborhood(view: Snapshot, center: int, hops: int, limit: int, direction: 
             room -= len(chosen)
             taken.update(chosen)
             columns[hop * side] = chosen, len(found[side])
-    _collect(view, taken, edges)
+        if not any(columns[hop * side][0] for side in sides):
+            break
+    edges = _edges_between(view, taken)
     names = dict(zip(sorted(taken), view._names(np.array(sorted(taken), np.uint32)).tolist(), strict=True))
     shown: dict[int, Column] = {}
     for at, (numbers, count) in columns.items():
@@ -127,7 +130,6 @@ def neighborhood(view: Snapshot, center: int, hops: int, limit: int, direction: 
 def draw(shown: Neighborhood, ax: matplotlib.axes.Axes | None) -> matplotlib.axes.Axes:
     """Draw a neighborhood; return the axes."""
     gap = _GAP_WEIGHTED if shown.weighted else _GAP
-    own = ax is None
     width = WIDTH if ax is None else _inches(ax)[0]
     size, needed = _fit(shown, width, gap)
     width = max(width, needed)
@@ -135,11 +137,11 @@ def draw(shown: Neighborhood, ax: matplotlib.axes.Axes | None) -> matplotlib.axe
     tallest = max(sum(max(len(node.lines), 1) for node in column.nodes) for column in shown.columns.values())
     height = max((tallest + 4) * step + 2 * _MARGIN, _HEIGHT_MIN)
     if ax is None:
-        import matplotlib.pyplot as plt
+        from matplotlib import pyplot as plt
 
         figure = plt.figure(figsize=(width, height))
         ax = figure.add_axes((0, 0, 1, 1))
-    elif not own:
+    else:
         height = max(height, _inches(ax)[1])
     ax.set(xlim=(0, width), ylim=(0, height))
     ax.set_axis_off()
@@ -173,8 +175,9 @@ def _heaviest(view: Snapshot, found: dict[int, float], count: int) -> list[int]:
     return [int(number) for number in numbers[order]]
 
 
-def _collect(view: Snapshot, taken: set[int], edges: dict[tuple[int, int], list[float]]) -> None:
-    """Put the edges between the vertices taken into `edges`."""
+def _edges_between(view: Snapshot, taken: set[int]) -> dict[tuple[int, int], list[float]]:
+    """Return the weights of the edges between vertices."""
+    edges: dict[tuple[int, int], list[float]] = {}
     numbers = np.array(sorted(taken), np.uint32)
     src, dst, weight = view._native.edges_of(numbers, "out")
     inside = np.isin(dst, numbers)
@@ -182,6 +185,7 @@ def _collect(view: Snapshot, taken: set[int], edges: dict[tuple[int, int], list[
         # Without directions an edge is in the lists of both its ends.
         if view.directed or u <= v:
             edges.setdefault((u, v), []).append(w)
+    return edges
 
 
 def _text(name: Any) -> str:
