@@ -68,7 +68,7 @@ def test_strings_of_every_kind_are_taken(column: Any) -> None:
     ("column", "message"),
     [
         ([0, -1], "src, row 1: -1: ids are not negative"),
-        ([0, None], "src, row 1: None: ids of one column"),
+        ([0, None], r"src, row 1: a missing value \(None\)"),
         ([0, "a"], "src, row 1: 'a': ids of one column"),
         (["a", 0], "src, row 1: 0: ids of one column"),
         ([0.0, float("nan")], "not float64; missing values"),
@@ -101,7 +101,7 @@ def test_masked_weights_are_refused() -> None:
 
 def test_ids_of_another_kind_are_refused() -> None:
     graph = fresh(ids="dense")
-    with pytest.raises(InvalidInputError, match="create another with ids='text'"):
+    with pytest.raises(InvalidInputError, match="create another graph with ids='text'"):
         graph.add_edges(["a"], ["b"])
     with pytest.raises(InvalidInputError, match="row 0: 2147483648: dense ids are at most"):
         graph.add_edges([1 << 31], [0])

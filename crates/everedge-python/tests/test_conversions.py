@@ -145,3 +145,89 @@ def test_values_are_streams_of_arrow() -> None:
     assert polars.DataFrame(depth).rows() == [("app", 0), ("lib", 1), ("libc", 2)]
     assert duckdb.sql("select max(value) from depth").fetchall() == [(2,)]
     assert (depth.get("lib"), depth.get("none"), depth.get("none", -7)) == (1, None, -7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+def test_edges_become_tables_and_graphs_again(weighted: bool, directed: bool, tmp_path: Path) -> None:
+    graph = everedge.Graph("graph", medium="dram", weighted=weighted, directed=directed)
+    graph.add_edges(["ann", "bob", "ann"], ["bob", "eve", "bob"], [1, 2, 3] if weighted else None)
+    names = ["src", "dst", "weight"][: 2 + weighted]
+    s = graph.snapshot()
+    frame, table = s.to_pandas(), s.to_arrow()
+    assert list(frame.columns) == names and table.column_names == names
+    rows = sorted(frame.itertuples(index=False, name=None))
+    assert rows == sorted(zip(*(column.tolist() for column in s.edges() if column is not None), strict=True))
+    assert rows == sorted(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    again = everedge.Graph.from_pandas(frame, "src", "dst", "weight" if weighted else None, directed=directed)
+    assert sorted(again.snapshot().to_pandas().itertuples(index=False, name=None)) == rows
+    s.seal(tmp_path / "sealed")
+    with everedge.Chunks(tmp_path / "sealed") as sealed:
+        # Without directions either end may come first.
+        same = [sorted(row[:2]) + list(row[2:]) for row in sealed.to_pandas().itertuples(index=False, name=None)]
+        assert sorted(same) == [list(row) for row in rows]
+        assert sealed.to_arrow().num_rows == 3
+
+
+def heavy(path: Path) -> everedge.Graph:
+    graph = networkx.Graph()
+    graph.add_edge("ann", "bob", weight="heavy")
+    return everedge.Graph.from_networkx(graph, path=path)
+
+
+def infinite(path: Path) -> everedge.Graph:
+    return everedge.Graph.from_scipy(scipy.sparse.csr_array(np.array([[0, np.nan], [1, 0]])), path=path)
+
+
+def nameless(path: Path) -> everedge.Graph:
+    return everedge.Graph.from_arrow(pyarrow.table({"a": ["x", None], "b": ["y", "z"]}), path=path)
+
+
+@pytest.mark.parametrize("make", [heavy, infinite, nameless])
+def test_what_fails_leaves_nothing(make: Any, tmp_path: Path) -> None:
+    path = tmp_path / "g"
+    for _ in range(2):
+        with pytest.raises(everedge.EveredgeError):
+            make(path)
+        assert not path.exists()
+    path.mkdir()
+    with pytest.raises(everedge.EveredgeError):
+        make(path)
+    assert list(path.iterdir()) == []
+
+
+def test_what_is_there_already_is_never_removed(tmp_path: Path) -> None:
+    path = tmp_path / "g"
+    with everedge.Graph(path) as graph:
+        graph.add_edges("ann", "bob")
+    for make in (heavy, infinite, nameless):
+        with pytest.raises((FileExistsError, everedge.EveredgeError)):
+            make(path)
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "mine.txt").write_text("mine")
+    for make in (heavy, infinite, nameless):
+        with pytest.raises((FileExistsError, everedge.EveredgeError)):
+            make(tmp_path / "papers")
+    assert (tmp_path / "papers" / "mine.txt").read_text() == "mine"
+    assert everedge.Graph(path).stats().edges == 1
+
+
+def test_an_interrupt_between_batches_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("everedge._graph._BATCH", 10)
+    added, add = [], everedge.Graph.add_edges
+
+    def interrupted(graph: everedge.Graph, *columns: Any) -> None:
+        if len(added) == 3:
+            raise KeyboardInterrupt
+        added.append(len(columns[0]))
+        add(graph, *columns)
+
+    known = networkx.gnp_random_graph(30, 0.2, seed=1)
+    monkeypatch.setattr(everedge.Graph, "add_edges", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        everedge.Graph.from_networkx(known, path=tmp_path / "g")
+    assert added == [10, 10, 10] and not (tmp_path / "g").exists()
+    monkeypatch.undo()
+    monkeypatch.setattr("everedge._graph._BATCH", 10)
+    whole = everedge.Graph.from_networkx(known, path=tmp_path / "g")
+    assert networkx.utils.graphs_equal(whole.snapshot().to_networkx(), known)

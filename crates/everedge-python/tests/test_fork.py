@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -253,3 +254,52 @@ def test_handles_are_not_pickled(path: Path) -> None:
     for handle in (graph, graph.snapshot()):
         with pytest.raises(TypeError, match="path, and open it there"):
             pickle.dumps(handle)
+
+
+def test_versions_and_transactions_are_refused_too_and_answers_stay(path: Path) -> None:
+    graph = everedge.Graph(path)
+    graph.add_edges(["a", "b"], ["b", "c"])
+    graph.commit("monday")
+    timeline = graph.timeline
+    window, monday = timeline.window(), timeline.at("monday")
+    transaction = graph.transaction()
+    assert transaction.has_edge("a", "b")
+    depths, steps = monday.bfs("a"), window.bfs("a")
+
+    def work() -> None:
+        for call in (lambda: timeline.versions, lambda: len(timeline), lambda: timeline.at(1), window.bfs, window.wcc):
+            refused(call)
+        for call in (lambda: timeline.difference(1, 1), lambda: timeline.keep(1), lambda: monday.num_edges, monday.scc):
+            refused(call)
+        for call in (lambda: transaction.has_edge("a", "b"), transaction.commit, lambda: graph.timeline):
+            refused(call)
+        transaction.close()
+        monday.close()
+        timeline.close()
+        assert depths["c"] == 2 and depths.top(1) == [("c", 2)] and steps.of("c").tolist() == [2]
+        # What the parent has open may be read here, opened anew.
+        with everedge.Timeline(path) as again:
+            assert again.at("monday").num_edges == 2
+
+    in_child(work)
+    assert len(timeline) == 1 and monday.num_edges == 2 and window.bfs("a").of("c").tolist() == [2]
+    transaction.add_edges("c", "d")
+    assert transaction.commit().inserted == 1
+    transaction.close()
+
+
+def depth_of(path: str) -> everedge.Values[Any]:
+    with everedge.Graph(path, mode="r") as graph, graph.snapshot() as s:
+        return s.bfs("a")
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+def test_other_processes_open_the_path_and_give_answers_back(path: Path, method: str) -> None:
+    graph = everedge.Graph(path)
+    graph.add_edges(["a", "b"], ["b", "c"])
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        answer = pool.map_async(depth_of, [str(path)]).get(SECONDS_MAX)[0]
+        with pytest.raises(TypeError, match="path, and open it there"):
+            pool.apply(depth_of, [graph])
+    assert answer.to_dict() == {"a": 0, "b": 1, "c": 2}
+    graph.add_edges("c", "d")

@@ -259,6 +259,7 @@ def test_an_interrupt_at_the_first_array_is_no_panic() -> None:
     """Whatever Python would run when the first array is made may raise `KeyboardInterrupt`."""
     code = """
 import everedge, numpy
+everedge.Graph  # loads the native half
 def interrupted(*_):
     raise KeyboardInterrupt
 numpy.lib.NumpyVersion.__init__ = interrupted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import networkx
 import numpy as np
@@ -270,3 +271,49 @@ def test_predecessors_are_those_of_all_shortest_paths(
     with pytest.raises(everedge.InvalidInputError, match="bfs or sssp"):
         snapshot.predecessors(snapshot.pagerank())
     assert snapshot.betweenness(0).to_dict() == snapshot.bc(0).to_dict()
+
+
+def test_questions_in_parts_are_answered_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    graph = everedge.Graph("graph", medium="dram", weighted=True)
+    graph.add_edges(rng.integers(0, 40, 300), rng.integers(0, 40, 300), rng.integers(1, 9, 300))
+    s = graph.snapshot()
+    u, v = rng.choice(s.vertices, 99), rng.choice(s.vertices, 99)
+
+    def ask() -> list[np.ndarray[Any, Any]]:
+        answers = [s.has_edges(u, v), s.similarity(u, v), *s.degrees_of(u)]
+        return [*answers, *(column for column in s.edges_of(u, "both") if column is not None)]
+
+    whole = ask()
+    monkeypatch.setattr("everedge._reading._PART", 7)
+    parts = ask()
+    assert len(whole) == len(parts) == 7
+    for expected, found in zip(whole, parts, strict=True):
+        assert expected.dtype == found.dtype and expected.tolist() == found.tolist()
+    assert s.has_edges([], []).tolist() == [] and s.edges_of([])[0].tolist() == []
+
+
+def test_ctrl_c_ends_a_question_about_many_pairs_between_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = everedge.Graph("graph", medium="dram")
+    graph.add_edges([0], [1])
+    s = graph.snapshot()
+    monkeypatch.setattr("everedge._reading._PART", 10)
+    asked: list[int] = []
+
+    class Counting:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(native, name)
+
+        def have_edges(self, src: Any, dst: Any) -> Any:
+            asked.append(len(src))
+            if len(asked) == 3:
+                raise KeyboardInterrupt
+            return native.have_edges(src, dst)
+
+    native = s._native
+    s._native = Counting()  # type: ignore[assignment]
+    with pytest.raises(KeyboardInterrupt):
+        s.has_edges([0] * 1000, [1] * 1000)
+    assert asked == [10, 10, 10]
+    s._native = native
+    assert s.has_edges([0] * 1000, [1] * 1000).all()

@@ -202,3 +202,23 @@ def test_values_are_drawn_and_shown_in_a_notebook() -> None:
     assert "&lt;a&gt;" in shown and "<a>" not in shown and shown.count("<tr>") == 6
     assert "5 vertices in 1 groups" in snapshot.wcc()._repr_html_()
     matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("kernel", ["wcc", "scc", "leiden", "cdlp"])
+@pytest.mark.parametrize("kind", ["text", "dense", "integer"])
+def test_groups_and_members_are_the_vertices_of_each_group(kernel: str, kind: str) -> None:
+    rng = np.random.default_rng(5)
+    graph = everedge.Graph("graph", medium="dram", ids=kind)  # type: ignore[arg-type]
+    ends = rng.integers(0, 40, 30) * (10**10 if kind == "integer" else 3), rng.integers(0, 40, 30)
+    graph.add_edges(*([list(map(str, end)) for end in ends] if kind == "text" else ends))
+    answer = getattr(graph.snapshot(), kernel)()
+    expected: dict[object, set[object]] = {}
+    for name, group in answer.items():
+        expected.setdefault(group, set()).add(name)
+    groups = answer.groups()
+    assert {name: set(ids.tolist()) for name, ids in groups.items()} == expected
+    assert [(name, len(ids)) for name, ids in groups.items()] == answer.top(len(groups))
+    for name, group in answer.items():
+        assert set(answer.members(name).tolist()) == expected[group]
+    with pytest.raises(KeyError):
+        answer.members("nobody" if kind == "text" else 77777)

@@ -7,12 +7,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
-from typing import Any, Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns, _kernels, _native
+from everedge._changing import add_edges_to, delete_edges_from
 from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids
 from everedge._errors import EveredgeError, InvalidInputError, NotAGraphError
@@ -25,12 +26,14 @@ from everedge._files import (
     option_word,
     told_of,
 )
-from everedge._graph import add_edges_to, delete_edges_from
+from everedge._guiding import guided, not_a_path
 from everedge._progress import Bar
 from everedge._reading import Reading
-from everedge._reports import Changes, Progress, SealReport, Stats, Verification
 from everedge._snapshot import Snapshot
 from everedge._values import Vertices
+
+if TYPE_CHECKING:
+    from everedge._reports import Changes, Progress, SealReport, Stats, Verification
 
 
 class Chunks(_kernels.Methods, Reading, Closing):
@@ -74,7 +77,10 @@ class Chunks(_kernels.Methods, Reading, Closing):
     1
     """
 
+    @guided
     def __init__(self, path: str | os.PathLike[str], memory: int | str | None = None) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise not_a_path("path: a sealed graph is at a directory (str or PathLike)", path)
         self._path = os.fspath(path)
         # Whoever opens it again finds it wherever the process has gone since. `..` stays: it may come after a link.
         is_absolute = os.path.isabs(self._path)
@@ -122,6 +128,7 @@ class Chunks(_kernels.Methods, Reading, Closing):
         with self._view("one-hop") as view:
             return view.vertices
 
+    @guided
     def add_edges(
         self,
         src: Ids,
@@ -159,6 +166,7 @@ class Chunks(_kernels.Methods, Reading, Closing):
         with self._changing() as native:
             add_edges_to(native, ends, weight, round_weights)
 
+    @guided
     def delete_edges(self, src: Ids, dst: Ids) -> Changes:
         """Take the newest occurrence of each edge away as one batch; return what that changed.
 
@@ -185,6 +193,8 @@ class Chunks(_kernels.Methods, Reading, Closing):
 
     def stats(self) -> Stats:
         """Return what the graph is and how large it is."""
+        from everedge._reports import Stats
+
         return Stats(**self._native.stats())
 
     def verify(self) -> Verification:
@@ -192,6 +202,8 @@ class Chunks(_kernels.Methods, Reading, Closing):
 
         Ctrl-C ends it. Cost: reads all of it, within half of the memory that is free.
         """
+        from everedge._reports import Verification
+
         return Verification(**self._native.verify())
 
     def close(self) -> None:
@@ -297,6 +309,7 @@ class _View(Snapshot):
         return self._ids.vertices
 
 
+@guided
 def seal(
     files: Source | Iterable[Source],
     path: str | os.PathLike[str],
@@ -346,6 +359,8 @@ def seal(
     >>> everedge.Chunks(folder / "sealed").one_hop("lib").tolist()
     ['libc']
     """
+    from everedge._reports import SealReport
+
     if weighted is False and weight is not None:
         raise InvalidInputError("weight: weighted=False says that there are none: leave one of them out")
     given = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -81,7 +80,7 @@ def dense(column: Names, what: str) -> npt.NDArray[np.uint32]:
     Raises `InvalidInputError` for strings and for numbers above `MAX_VERTEX_ID`.
     """
     if isinstance(column, list):
-        message = "the graph's ids are dense integers, not strings; create another with ids='text'"
+        message = "the graph's ids are integers, not strings: give int(id), or create another graph with ids='text'"
         raise InvalidInputError(f"{what}: {message}")
     if column.size and column.max() > MAX_VERTEX_ID:
         rule = f"dense ids are at most {MAX_VERTEX_ID}; create another graph with ids='integer'"
@@ -93,7 +92,7 @@ def integers(column: Names, what: str) -> npt.NDArray[np.uint64]:
     """Return integers as names of an id map. Raises `InvalidInputError` for strings."""
     if isinstance(column, list):
         raise InvalidInputError(
-            f"{what}: the graph's ids are integers, not strings; create another with ids='text'"
+            f"{what}: the graph's ids are integers, not strings: give int(id), or create another graph with ids='text'"
         )
     return np.ascontiguousarray(column, np.uint64)
 
@@ -134,7 +133,9 @@ def weights_for(
 ) -> npt.NDArray[np.float32] | None:
     """Return the weights of `count` edges of a graph that has weights or not, as `weights` does."""
     if (column is not None) != is_weighted:
-        what = "has weights: give one an edge" if is_weighted else "has no weights: leave it out"
+        what = "has weights: give one an edge"
+        if not is_weighted:
+            what = "has no weights: leave it out, or create another graph with weighted=True"
         raise InvalidInputError(f"weight: the graph {what}")
     return None if column is None else weights(column, count, round_weights)
 
@@ -160,26 +161,47 @@ def is_id(name: object) -> bool:
 def word(name: Id) -> str:
     """Return an id as the text by which graphs find it."""
     if not is_id(name):
-        raise InvalidInputError(f"{name!r} is no id: ids are integers or strings")
+        raise no_id(name)
     # Members of an enumeration show themselves otherwise.
     return str.__str__(name) if isinstance(name, str) else str(int(name))
+
+
+def no_id(name: object, several: str = "") -> InvalidInputError:
+    """Return the error for what is given for an id, with what else somebody may mean, and what takes several ids."""
+    hint = ""
+    if isinstance(name, float | np.floating) and float(name).is_integer():
+        hint = f"; int({name!r}) is one"
+    elif isinstance(name, slice | Iterable) and not isinstance(name, bytes):
+        hint = f"; here one is asked for{several and f': {several}'}"
+    return InvalidInputError(f"{name!r} is no id: ids are integers or strings{hint}")
 
 
 def told(parameters: dict[str, Id | float | bool | None]) -> list[tuple[str, str]]:
     """Return those parameters of a kernel that are given, as texts."""
 
-    def text(value: Id | float | bool) -> str:
+    def text(name: str, value: Id | float | bool) -> str:
+        if name == "source":
+            return word(value)  # type: ignore[arg-type]
         if isinstance(value, bool | np.bool_):
             return str(bool(value)).lower()
         return repr(float(value)) if isinstance(value, float | np.floating) else word(value)
 
-    return [(name, text(value)) for name, value in parameters.items() if value is not None]
+    return [(name, text(name, value)) for name, value in parameters.items() if value is not None]
+
+
+def whole(value: object, name: str, least: int = 0) -> int:
+    """Return a number that counts something. Raises `InvalidInputError` for another thing, and below `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InvalidInputError(f"{name}={value!r}: it must be a whole number from {least} on")
+    return int(value)
 
 
 def starts(sources: Ids | Mapping[Id, float] | None) -> str | None:
     """Return where a walk starts anew, as the text that a kernel is told."""
     if sources is None:
         return None
+    import json
+
     if isinstance(sources, Mapping):
         return json.dumps({word(name): float(weight) for name, weight in sources.items()})
     return json.dumps([word(name) for name in names(sources, "sources")])
@@ -203,7 +225,8 @@ def _array(column: Any, what: str) -> npt.NDArray[Any]:
         # NumPy has made strings of the numbers beside them.
         array = np.asarray(column, object)
     if array.ndim > 1:
-        raise InvalidInputError(f"{what}: give one column, not an array of shape {array.shape}")
+        pairs = "; add_edges(*zip(*pairs)) makes columns of pairs" if what in ("src", "dst") else ""
+        raise InvalidInputError(f"{what}: give one column, not an array of shape {array.shape}{pairs}")
     return np.atleast_1d(array)
 
 
@@ -215,6 +238,9 @@ def _from_objects(values: list[Any], what: str) -> Names:
     are_texts = isinstance(values[0], str)
     for row, value in enumerate(values):
         is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if value is None or value != value:
+            hint = "ingest(table, skip_nulls=True) leaves such rows out"
+            raise InvalidInputError(f"{what}, row {row}: a missing value ({value}); {hint}")
         if not (isinstance(value, str) if are_texts else is_integer):
             raise InvalidInputError(
                 f"{what}, row {row}: {value!r}: ids of one column are all integers or all strings"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from everedge import _native
 from everedge._columns import ArrowColumn
-from everedge._errors import InvalidInputError
+from everedge._errors import FileError, InvalidInputError
+from everedge._guiding import not_a_path
 from everedge._progress import Bar, is_watched
-from everedge._reports import Progress
+
+if TYPE_CHECKING:
+    from everedge._reports import Progress
 
 IdChoice: TypeAlias = Literal["auto", "dense", "integer", "text", "map"]
 """What the ids of a graph are."""
@@ -36,12 +38,19 @@ def on_disk(sources: tuple[Source, ...]) -> Iterator[tuple[File, ...]]:
     if len(files) == len(sources):
         yield files
         return
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory(prefix="everedge-") as directory:
-        places = (Path(directory, f"table-{number}.arrow") for number, _ in enumerate(sources, 1))
-        yield tuple(_file_of(source, place) for source, place in zip(sources, places, strict=True))
+        places = [os.path.join(directory, f"table-{number}.arrow") for number, _ in enumerate(sources, 1)]
+        try:
+            yield tuple(_file_of(source, place) for source, place in zip(sources, places, strict=True))
+        except FileError as error:
+            # Nobody knows the file.
+            error.args = (re.sub(f"`{re.escape(directory)}/(table)-([0-9]+).arrow`", r"\1 \2", str(error)),)
+            raise
 
 
-def _file_of(source: Source, place: Path) -> File:
+def _file_of(source: Source, place: str) -> File:
     if not isinstance(source, ArrowColumn):
         return source
     import pyarrow
@@ -77,6 +86,9 @@ def file_options(
     """Return the paths of files, and what is told of them, checked."""
     if not files:
         raise InvalidInputError("no files: name one at least")
+    for file in files:
+        if not isinstance(file, str | os.PathLike):
+            raise not_a_path("files: files (str or PathLike) and tables of Arrow", file)
     if batch < 1:
         raise InvalidInputError(f"batch={batch}: it must be 1 or more")
     if header is not None and not isinstance(header, bool):
@@ -117,6 +129,8 @@ def told_of(
     progress: bool | Callable[[Progress], object] | None, paths: list[str], bar: Bar | None = None
 ) -> Iterator[Callable[[int, int, int | None, int], None] | None]:
     """Give what is to be told how far an ingest of `paths` is, `None` if nobody wants to know."""
+    from everedge._reports import Progress
+
     with bar or Bar() as bar:
         tell = bar.show_ingest if is_shown(progress) else progress if callable(progress) else None
 

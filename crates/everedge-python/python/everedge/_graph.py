@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns, _native
+from everedge._changing import add_edges_to, delete_edges_from
 from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids, Names
 from everedge._errors import (
@@ -25,18 +26,8 @@ from everedge._errors import (
     NotAGraphError,
 )
 from everedge._files import IdChoice, Source, file_options, on_disk, option_word, told_of
-from everedge._reports import (
-    Changes,
-    Compaction,
-    IngestReport,
-    MediumReport,
-    Progress,
-    Recovery,
-    Stats,
-    Verification,
-)
+from everedge._guiding import GuidingType, WithoutLength, guided, not_a_path
 from everedge._snapshot import Snapshot
-from everedge._timeline import Timeline
 from everedge._transaction import Transaction
 from everedge._version import Version, VersionTime, microseconds
 
@@ -46,10 +37,24 @@ if TYPE_CHECKING:
     import scipy.sparse
     from typing_extensions import Self
 
+    from everedge._reports import (
+        Changes,
+        Compaction,
+        IngestReport,
+        Progress,
+        Recovery,
+        Stats,
+        Verification,
+    )
+    from everedge._timeline import Timeline
+
 Result = TypeVar("Result")
 
+# Edges of a graph of another library that are one batch.
+_BATCH = 1 << 18
 
-class Graph(Closing):
+
+class Graph(WithoutLength, Closing, metaclass=GuidingType):
     """A live, durable graph: a directory, open for writing or for reading.
 
     Opens the graph at `path`, or creates it if nothing or an empty directory is there. A new graph
@@ -95,6 +100,7 @@ class Graph(Closing):
 
     __networkx_backend__ = "everedge"
 
+    @guided
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -115,6 +121,8 @@ class Graph(Closing):
     ) -> None:
         if mode not in ("r", "w"):
             raise InvalidInputError(f'mode {mode!r}: "r" to read or "w" to write')
+        if not isinstance(path, str | os.PathLike):
+            raise not_a_path("path: a graph is at a directory (str or PathLike)", path)
         self._path = os.fspath(path)
         self._mode = mode
         # `refresh` finds it wherever the process has gone since.
@@ -163,6 +171,7 @@ class Graph(Closing):
                 raise
 
     @classmethod
+    @guided
     def from_table(
         cls,
         table: ArrowColumn,
@@ -171,16 +180,19 @@ class Graph(Closing):
         weight: int | str | None = None,
         *,
         path: str | os.PathLike[str] | None = None,
+        drop_self_loops: bool = False,
+        skip_nulls: bool = False,
+        round_weights: bool = False,
         **options: Any,
     ) -> Self:
         """Return a graph of the rows of a table: a frame of pandas or polars, a table of Arrow, a relation of DuckDB.
 
         `src`, `dst` and `weight` are columns, by name or by number from 0; looked for if not given. The graph is made at
-        `path`, or in memory; `options` are those of `Graph`. Also called `from_pandas`, `from_polars`, `from_arrow` and
+        `path`, or in memory; `options` are those of `Graph`, the others as of `ingest`. Also called `from_pandas`, `from_polars`, `from_arrow` and
         `from_duckdb`; needs pyarrow.
 
-        Warns of a column that may hold weights and was not taken. Raises as `ingest`, `FileExistsError` if there is a graph at
-        `path` already.
+        Warns of a column that may hold weights and was not taken. If it fails, nothing is left. Raises as `ingest`,
+        `FileExistsError` if there is a graph at `path` already.
 
         >>> import everedge, pyarrow
         >>> table = pyarrow.table({"payer": ["ann", "bob"], "payee": ["bob", "eve"], "amount": [5, 7]})
@@ -188,21 +200,27 @@ class Graph(Closing):
         >>> graph.snapshot().weight("bob", "eve")
         7.0
         """
-        graph = cls._new(path, options)
-        try:
-            report = graph.ingest(table, src=src, dst=dst, weight=weight, progress=False)
-        except BaseException:
-            graph.close()
-            raise
+        with cls._made(path, options) as graph:
+            report = graph.ingest(
+                table,
+                src=src,
+                dst=dst,
+                weight=weight,
+                drop_self_loops=drop_self_loops,
+                skip_nulls=skip_nulls,
+                round_weights=round_weights,
+                progress=False,
+            )
         left_out = report.weights_left_out
         if left_out is not None and weight is None and options.get("weighted") is None:
             say = f"the column {left_out!r} may hold weights and was left out: name it (weight=), or say weighted=False"
-            warnings.warn(say, stacklevel=2)
+            warnings.warn(say, stacklevel=3)
         return graph
 
     from_pandas = from_polars = from_arrow = from_duckdb = from_table
 
     @classmethod
+    @guided
     def from_networkx(
         cls,
         graph: networkx.Graph[Any],
@@ -235,6 +253,7 @@ class Graph(Closing):
         )
 
     @classmethod
+    @guided
     def from_igraph(
         cls,
         graph: igraph.Graph,
@@ -260,6 +279,7 @@ class Graph(Closing):
         )
 
     @classmethod
+    @guided
     def from_scipy(
         cls,
         matrix: scipy.sparse.sparray | scipy.sparse.spmatrix,
@@ -293,13 +313,30 @@ class Graph(Closing):
         return cls._of_edges(np.arange(rows, dtype=np.uint32), ends, weights, path, {"simple": True, **options})
 
     @classmethod
-    def _new(cls, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> Self:
-        """Return a new graph, in memory if it has no path."""
+    @contextmanager
+    def _made(cls, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> Iterator[Self]:
+        """Give a new graph, in memory if it has no path; if the block fails, nothing is left of it."""
         if path is None:
-            return cls("graph in memory", **{"medium": "dram", **options})
-        if _native.Graph.is_there(os.fspath(path)):
+            graph = cls("graph in memory", **{"medium": "dram", **options})
+        elif _native.Graph.is_there(os.fspath(path)):
             raise FileExistsError(f"`{os.fspath(path)}` is there already: open it, and add to it")
-        return cls(path, **options)
+        else:
+            graph = cls(path, **options)
+        is_ours = graph._native is None
+        try:
+            yield graph
+        except BaseException:
+            # What went wrong first is what the caller learns.
+            import shutil
+
+            with suppress(EveredgeError, OSError):
+                is_there = graph._native is not None and graph.stats().medium != "dram"
+                graph.close()
+                if is_ours and is_there:
+                    shutil.rmtree(graph._directory)
+                    if graph._had_directory:
+                        os.mkdir(graph._directory)
+            raise
 
     @classmethod
     def _of_edges(
@@ -311,13 +348,14 @@ class Graph(Closing):
         options: dict[str, Any],
     ) -> Self:
         """Return a new graph of vertices and edges."""
-        graph = cls._new(path, {"weighted": weights is not None, **options})
-        try:
+        src, dst = _columns.names(ends[0], "src"), _columns.names(ends[1], "dst")
+        numbers = None if weights is None else _columns.weights(weights, len(src), True)
+        with cls._made(path, {"weighted": weights is not None, **options}) as graph:
             graph.add_vertices(names)
-            graph.add_edges(*ends, weights, round_weights=True)
-        except BaseException:
-            graph.close()
-            raise
+            # Signals are handled between batches.
+            for at in range(0, len(src), _BATCH):
+                part = slice(at, at + _BATCH)
+                graph.add_edges(src[part], dst[part], None if numbers is None else numbers[part])
         return graph
 
     @property
@@ -325,6 +363,7 @@ class Graph(Closing):
         """The directory, as it was given."""
         return self._path
 
+    @guided
     def ingest(
         self,
         *files: Source,
@@ -376,6 +415,8 @@ class Graph(Closing):
         >>> graph.ingest(file).edges_inserted
         2
         """
+        from everedge._reports import IngestReport, MediumReport
+
         with on_disk(files) as stored:
             paths, options = file_options(
                 stored,
@@ -395,12 +436,13 @@ class Graph(Closing):
             )
             with self._using(first_file=(paths[0], options)) as native:
                 if weight is not None and not delete and not native.is_weighted():
-                    raise InvalidInputError("weight: the graph has no weights: leave it out")
+                    raise InvalidInputError("weight: the graph has no weights: leave it out, or create another graph with weighted=True")
                 with told_of(progress, paths) as tell:
                     report = native.ingest(paths, options, tell)
         medium = report["medium"] and MediumReport(**report["medium"])
         return IngestReport(**{**report, "medium": medium})
 
+    @guided
     def add_edges(
         self,
         src: Ids,
@@ -423,6 +465,7 @@ class Graph(Closing):
         with self._using(ends) as native:
             add_edges_to(native, ends, weight, round_weights)
 
+    @guided
     def delete_edges(self, src: Ids, dst: Ids) -> Changes:
         """Delete the newest occurrence of each edge as one batch; return what that changed.
 
@@ -441,6 +484,7 @@ class Graph(Closing):
         with self._using(ends) as native:
             return delete_edges_from(native, ends)
 
+    @guided
     def add_vertices(self, ids: Ids) -> None:
         """Make vertices, as one batch; those that are there already stay as they are.
 
@@ -450,11 +494,16 @@ class Graph(Closing):
         with self._using((column,)) as native:
             native.add_vertices(_columns.vertices(native, column, "ids"))
 
+    @guided
     def delete_vertex(self, vertex: Id) -> Changes:
         """Delete a vertex and its edges both ways, as one batch; return what that changed.
 
         What is not a vertex changes nothing. Cost: its edges; all edges without in-neighbors.
         """
+        from everedge._reports import Changes
+
+        if not _columns.is_id(vertex):
+            raise _columns.no_id(vertex, "delete_vertex takes one vertex a call")
         column = _columns.names(vertex, "vertex")
         with self._using((column,)) as native:
             [found] = _columns.known_vertices(native, column, "vertex").tolist()
@@ -511,6 +560,7 @@ class Graph(Closing):
                 transaction.commit()
                 return result
 
+    @guided
     def commit(
         self,
         name: str | None = None,
@@ -536,6 +586,8 @@ class Graph(Closing):
         with self._using() as native:
             if self._is_unshaped and not native.stats()["vertices"]:
                 raise InvalidInputError("the graph holds nothing yet: there is nothing to commit")
+            if not (name is None or isinstance(name, str)):
+                raise InvalidInputError(f"name={name!r}: a version is called by a text; its number comes by itself")
             if not (time is None or isinstance(time, date | np.datetime64 | str)):
                 raise InvalidInputError(f"{time!r}: a time is a datetime with a time zone, or a date")
             moment = time if time is None or isinstance(time, str) else microseconds(time)
@@ -548,6 +600,8 @@ class Graph(Closing):
 
         Raises `InvalidInputError` if it was never committed.
         """
+        from everedge._timeline import Timeline
+
         with self._using() as native:
             timeline = native.timeline()
             if timeline is None:
@@ -561,6 +615,8 @@ class Graph(Closing):
 
     def stats(self) -> Stats:
         """Return what the graph is and how large it is."""
+        from everedge._reports import Stats
+
         with self._using() as native:
             return Stats(**native.stats())
 
@@ -577,16 +633,22 @@ class Graph(Closing):
 
         Snapshots stay as they are. Cost: what changed is read and written once.
         """
+        from everedge._reports import Compaction
+
         with self._using() as native:
             return Compaction(**native.compact())
 
     def verify(self) -> Verification:
         """Check all that can be checked without the graph's history. Cost: reads all of it."""
+        from everedge._reports import Verification
+
         with self._using() as native:
             return Verification(**native.verify())
 
     def recovery(self) -> Recovery:
         """Return what opening the graph found."""
+        from everedge._reports import Recovery
+
         with self._using() as native:
             return Recovery(*native.recovery())
 
@@ -727,25 +789,3 @@ class Graph(Closing):
             if self._is_unshaped:
                 self._native = None
                 native.close_new(self._path, self._had_directory)
-
-
-def add_edges_to(
-    native: _native.Graph | _native.Changer,
-    ends: tuple[Names, Names],
-    weight: npt.ArrayLike | ArrowColumn | None,
-    round_weights: bool,
-) -> None:
-    """Insert edges of names as one batch."""
-    weights = _columns.weights_for(native.is_weighted(), weight, len(ends[0]), round_weights)
-    u, v = _columns.vertices(native, ends[0], "src"), _columns.vertices(native, ends[1], "dst")
-    are_new = _columns.is_new(u, ends[0]) and _columns.is_new(v, ends[1])
-    native.add_edges(u, v, weights, is_private=are_new and weights is None)
-
-
-def delete_edges_from(native: _native.Graph | _native.Changer, ends: tuple[Names, Names]) -> Changes:
-    """Delete edges of names as one batch; return what that changed."""
-    u, v = _columns.known_vertices(native, ends[0], "src"), _columns.known_vertices(native, ends[1], "dst")
-    is_known = (u >= 0) & (v >= 0)
-    pairs = u[is_known].astype(np.uint32), v[is_known].astype(np.uint32)
-    inserted, deleted, ignored = native.delete_edges(*pairs)
-    return Changes(inserted, deleted, ignored + int((~is_known).sum()))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from everedge import _native
 from everedge._columns import Id
+from everedge._guiding import kernel
 from everedge._parts import (
     articulation_points,
     bipartition,
@@ -45,6 +46,7 @@ AnyGraph: TypeAlias = "Graph | Snapshot | Chunks"
 """What a kernel is asked of."""
 
 
+@kernel
 def pagerank(
     graph: AnyGraph,
     *,
@@ -74,6 +76,7 @@ def pagerank(
         return Values("pagerank", view._vertices, by_index, report)
 
 
+@kernel
 def bfs(
     graph: AnyGraph, source: Id | None = None, *, threads: int = 0
 ) -> Values[np.int32]:
@@ -95,6 +98,7 @@ def bfs(
         return Values("bfs", view._vertices, by_index.view(np.int32), report)
 
 
+@kernel
 def sssp(
     graph: AnyGraph,
     source: Id | None = None,
@@ -119,6 +123,7 @@ def sssp(
         return Values("sssp", view._vertices, by_index, report)
 
 
+@kernel
 def wcc(graph: AnyGraph, *, threads: int = 0) -> Components:
     """Return the weakly connected component of each vertex: edges count in both directions.
 
@@ -135,6 +140,7 @@ def wcc(graph: AnyGraph, *, threads: int = 0) -> Components:
         return Components("wcc", view._vertices, by_index, report)
 
 
+@kernel
 def one_hop(
     graph: AnyGraph, source: Id | None = None, *, threads: int = 0
 ) -> npt.NDArray[Any]:
@@ -153,6 +159,7 @@ def one_hop(
         return view._names(neighbors)
 
 
+@kernel
 def two_hop(
     graph: AnyGraph,
     source: Id | None = None,
@@ -174,6 +181,7 @@ def two_hop(
         return view._names(vertices)
 
 
+@kernel
 def delta_pagerank(
     graph: AnyGraph,
     *,
@@ -198,6 +206,7 @@ def delta_pagerank(
         return Values("delta-pagerank", view._vertices, by_index, report)
 
 
+@kernel
 def scc(
     graph: AnyGraph,
     *,
@@ -218,6 +227,7 @@ def scc(
         return Components("scc", view._vertices, by_index, report)
 
 
+@kernel
 def bc(
     graph: AnyGraph,
     source: Id | None = None,
@@ -253,6 +263,7 @@ def bc(
         return Values("bc", view._vertices, by_index, report)
 
 
+@kernel
 def sswp(
     graph: AnyGraph,
     source: Id | None = None,
@@ -276,6 +287,7 @@ def sswp(
         return Values("sswp", view._vertices, by_index, report)
 
 
+@kernel
 def ssnp(
     graph: AnyGraph,
     source: Id | None = None,
@@ -299,6 +311,7 @@ def ssnp(
         return Values("ssnp", view._vertices, by_index, report)
 
 
+@kernel
 def viterbi(
     graph: AnyGraph,
     source: Id | None = None,
@@ -329,6 +342,7 @@ def kcore(
 ) -> Values[np.uint32]: ...
 @overload
 def kcore(graph: AnyGraph, *, k: int, threads: int = 0) -> npt.NDArray[Any]: ...
+@kernel
 def kcore(
     graph: AnyGraph, *, k: int | None = None, threads: int = 0
 ) -> Values[np.uint32] | npt.NDArray[Any]:
@@ -351,6 +365,7 @@ def kcore(
         return view._names(found) if k is not None else Values("kcore", view._vertices, found, report)
 
 
+@kernel
 def radii(
     graph: AnyGraph,
     *,
@@ -377,6 +392,7 @@ def radii(
         return Values("radii", view._vertices, by_index.view(np.int32), report)
 
 
+@kernel
 def triangles(
     graph: AnyGraph,
     *,
@@ -397,6 +413,7 @@ def triangles(
         return int(report.result["count"])
 
 
+@kernel
 def lcc(
     graph: AnyGraph,
     *,
@@ -419,6 +436,7 @@ def lcc(
         return Values("lcc", view._vertices, by_index, report)
 
 
+@kernel
 def cdlp(
     graph: AnyGraph,
     *,

@@ -9,9 +9,11 @@ from everedge import _native
 from everedge._chunks import Chunks
 from everedge._errors import InvalidInputError
 from everedge._graph import Graph
+from everedge._guiding import guided, not_a_path
 from everedge._timeline import Timeline
 
 
+@guided
 def open(
     path: str | os.PathLike[str],
     mode: Literal["r", "w"] = "r",
@@ -35,6 +37,8 @@ def open(
     ...     graph.stats().edges
     1
     """
+    if not isinstance(path, str | os.PathLike):
+        raise not_a_path("path: a graph is at a directory (str or PathLike)", path)
     kind = _native.Graph.kind_of(path)
     if kind == "chunks":
         return Chunks(path, memory)

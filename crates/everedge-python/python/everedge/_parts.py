@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge._errors import InvalidInputError
+from everedge._guiding import kernel
 from everedge._values import Components, Values
 
 if TYPE_CHECKING:
     from everedge._kernels import AnyGraph
 
 
+@kernel
 def louvain(
     graph: AnyGraph,
     *,
@@ -38,6 +40,7 @@ def louvain(
     return _communities(graph, "louvain", threads, resolution=resolution, weighted=weighted, seed=seed)
 
 
+@kernel
 def leiden(
     graph: AnyGraph,
     *,
@@ -59,6 +62,7 @@ def leiden(
     return _communities(graph, "leiden", threads, resolution=resolution, weighted=weighted, seed=seed)
 
 
+@kernel
 def label_propagation(
     graph: AnyGraph, *, weighted: bool | None = None, seed: int | None = None, threads: int = 0
 ) -> Components:
@@ -77,6 +81,7 @@ def label_propagation(
     return _communities(graph, "label-propagation", threads, weighted=weighted, seed=seed)
 
 
+@kernel
 def bridges(
     graph: AnyGraph, *, threads: int = 0
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -95,6 +100,7 @@ def bridges(
         return view._names(src), view._names(dst)
 
 
+@kernel
 def articulation_points(graph: AnyGraph, *, threads: int = 0) -> npt.NDArray[Any]:
     """Return the external ids of the vertices without which two others are no longer connected.
 
@@ -111,6 +117,7 @@ def articulation_points(graph: AnyGraph, *, threads: int = 0) -> npt.NDArray[Any
         return view._names(found)
 
 
+@kernel
 def spanning_forest(
     graph: AnyGraph, *, threads: int = 0
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
@@ -129,6 +136,7 @@ def spanning_forest(
         return view._names(src), view._names(dst), weight
 
 
+@kernel
 def topological_order(graph: AnyGraph, *, threads: int = 0) -> npt.NDArray[Any]:
     """Return the external ids of all vertices in an order in which every edge leads forward.
 
@@ -148,6 +156,7 @@ def topological_order(graph: AnyGraph, *, threads: int = 0) -> npt.NDArray[Any]:
         return view._names(order)
 
 
+@kernel
 def bipartition(graph: AnyGraph, *, threads: int = 0) -> Values[np.uint32] | None:
     """Return a color, 0 or 1, for each vertex so that every edge joins both; `None` if there are none.
 

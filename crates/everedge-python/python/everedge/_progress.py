@@ -7,10 +7,10 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from everedge._reports import Progress
-
 if TYPE_CHECKING:
     from tqdm import tqdm
+
+    from everedge._reports import Progress
 
 
 UNBOUNDED = (1 << 32) - 1

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns
-from everedge._columns import Id, Ids, word
+from everedge._columns import Id, Ids, whole, word
 from everedge._errors import InvalidInputError
+from everedge._guiding import WithoutLength, guided
 from everedge._values import Path, Values
 
 if TYPE_CHECKING:
     import igraph
+    import matplotlib.axes
     import networkx
+    import pandas
+    import pyarrow
     import scipy.sparse
 
     from everedge._snapshot import Snapshot
@@ -27,9 +31,17 @@ Measure = Literal[
     "jaccard", "common-neighbors", "adamic-adar", "resource-allocation", "preferential-attachment"
 ]
 
+Answer = TypeVar("Answer")
+
+# No path has more edges.
+_HOPS_MAX = (1 << 32) - 1
+# Vertices or pairs that are asked about at once.
+_PART = 1 << 16
+
 # Bytes of memory that an answer takes at most, while it is made: for each vertex, and for each edge.
 _DEGREES = 12
 _EDGES = 28
+_TABLE = 96
 _PREDECESSORS = 120
 _SCIPY = 40
 _SCIPY_UNDIRECTED = 64
@@ -39,7 +51,26 @@ _NETWORKX = 1024
 _NETWORKX_VERTEX = 512
 
 
-class Reading(ABC):
+def _in_parts(ask: Callable[..., Answer], *columns: npt.NDArray[Any]) -> Answer:
+    """Return what `ask` answers of columns, as one array or a tuple of arrays; signals are handled between parts of them."""
+    starts = range(0, max(len(columns[0]), 1), _PART)
+    answers = [ask(*(column[at : at + _PART] for column in columns)) for at in starts]
+    if len(answers) == 1:
+        return answers[0]
+    if isinstance(answers[0], tuple):
+        return cast("Answer", tuple(np.concatenate(arrays) for arrays in zip(*answers, strict=True)))
+    return cast("Answer", np.concatenate(cast("list[npt.NDArray[Any]]", answers)))
+
+
+def _columns_of(
+    edges: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None],
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of a table of edges by name."""
+    src, dst, weight = edges
+    return {"src": src, "dst": dst} if weight is None else {"src": src, "dst": dst, "weight": weight}
+
+
+class Reading(WithoutLength, ABC):
     """Neighbors, degrees and edges. What holds all edges says so: a sealed graph may be larger than memory."""
 
     @abstractmethod
@@ -57,6 +88,7 @@ class Reading(ABC):
     def directed(self) -> bool:
         """Whether edges have a direction."""
 
+    @guided
     def has_edge(self, src: Id, dst: Id) -> bool:
         """Return whether there is an edge from `src` to `dst`; there is none where one of them is no vertex.
 
@@ -67,6 +99,7 @@ class Reading(ABC):
             u, v = view._native.find(word(src)), view._native.find(word(dst))
             return u is not None and v is not None and view._native.has_edge(u, v)
 
+    @guided
     def has_edges(self, src: Ids, dst: Ids) -> npt.NDArray[np.bool_]:
         """Return of each pair, a source and the destination in the same row, whether there is an edge.
 
@@ -76,8 +109,9 @@ class Reading(ABC):
         _columns.check_lengths(*columns)
         with self._view("one-hop") as view:
             u, v = (_columns.known_vertices(view._native, column, "ids") for column in columns)
-            return view._native.have_edges(u, v)
+            return _in_parts(view._native.have_edges, u, v)
 
+    @guided
     def weight(self, src: Id, dst: Id) -> float | None:
         """Return the weight of the newest edge from `src` to `dst`, 1 if edges have none; `None` if there is no edge.
 
@@ -87,6 +121,7 @@ class Reading(ABC):
             u, v = view._native.find(word(src)), view._native.find(word(dst))
             return None if u is None or v is None else view._native.weight(u, v)
 
+    @guided
     def edges_of(
         self, vertices: Ids, direction: Direction = "out"
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
@@ -99,17 +134,19 @@ class Reading(ABC):
         graph without in-neighbors.
         """
         with self._view("one-hop") as view:
-            src, dst, weight = view._native.edges_of(view._find_all(vertices), direction)
+            src, dst, weight = _in_parts(lambda part: view._native.edges_of(part, direction), view._find_all(vertices))
             return view._names(src), view._names(dst), weight if view.weighted else None
 
+    @guided
     def degrees_of(self, vertices: Ids) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
         """Return how many edges leave each of some vertices, and how many enter it; without directions, its edges twice.
 
         Raises `InvalidInputError` if one is not a vertex. Cost: as `edges_of`, without a look at edges that are listed.
         """
         with self._view("one-hop") as view:
-            return view._native.degrees_of(view._find_all(vertices))
+            return _in_parts(view._native.degrees_of, view._find_all(vertices))
 
+    @guided
     def within(
         self, vertices: Ids, hops: int, direction: Direction = "out"
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32]]:
@@ -127,9 +164,11 @@ class Reading(ABC):
         (array([1, 2, 3], dtype=uint32), array([0, 1, 2], dtype=uint32))
         """
         with self._view("one-hop") as view:
+            hops = min(whole(hops, "hops"), _HOPS_MAX)
             found, away = view._native.within(view._find_all(vertices), hops, direction)
             return view._names(found), away
 
+    @guided
     def shortest_path(self, source: Id, target: Id, *, hops: bool = False) -> Path | None:
         """Return a shortest path from `source` to `target`; `None` if there is none.
 
@@ -144,6 +183,8 @@ class Reading(ABC):
         >>> graph.snapshot().shortest_path("ann", "eve")
         Path(vertices=array(['ann', 'bob', 'eve'], dtype=object), length=2.0)
         """
+        if not isinstance(hops, bool):
+            raise InvalidInputError(f"hops={hops!r}: True lets edges count, not weights; within(id, hops) goes so many hops")
         with self._view("sssp") as view:
             found = view._native.path(view._find(source), view._find(target), hops)
             return found and Path(view._names(found[0]), found[1])
@@ -164,28 +205,36 @@ class Reading(ABC):
         >>> before[vertices == 3].tolist()
         [1, 2]
         """
-        kernel = answer.report and answer.report.kernel
+        kernel = answer.report and answer.report.kernel if isinstance(answer, Values) else None
         if kernel not in ("bfs", "sssp"):
-            raise InvalidInputError("predecessors are of an answer of bfs or sssp")
+            raise InvalidInputError(
+                "predecessors are of an answer of bfs or sssp, as predecessors(snapshot.bfs(source)); "
+                "in_neighbors(id) has those who have an edge to a vertex"
+            )
         with self._view_beside(edge_bytes=_PREDECESSORS) as view:
             vertices = view._vertices
             if not np.array_equal(answer.ids, vertices.ids):
                 raise InvalidInputError("the answer is of a graph with other vertices")
             src, dst, weight = view._native.edges()
-        if not view.directed:
-            src, dst, weight = (
-                np.concatenate([src, dst]),
-                np.concatenate([dst, src]),
-                np.concatenate([weight, weight]),
-            )
-        u, v = np.searchsorted(vertices.index, src), np.searchsorted(vertices.index, dst)
+            directed = view.directed
         values = answer.values.astype(np.float64)
         values[values < 0] = np.inf
-        there, via = values[v], values[u] + (1.0 if kernel == "bfs" else weight.astype(np.float64))
-        is_on = (u != v) & np.isfinite(there) & np.isclose(via, there, rtol=1e-12, atol=0)
-        pairs = np.unique(np.column_stack([v[is_on], u[is_on]]), axis=0)
-        return vertices.ids[pairs[:, 0]], vertices.ids[pairs[:, 1]]
+        count = max(len(vertices.ids), 1)
 
+        def on_shortest_paths(u: npt.NDArray[Any], v: npt.NDArray[Any], long: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+            """Return the edges of some that are on one, each as one number, which sorts several times as fast as two."""
+            u, v = np.searchsorted(vertices.index, u), np.searchsorted(vertices.index, v)
+            there, via = values[v], values[u] + (1.0 if kernel == "bfs" else long.astype(np.float64))
+            is_on = (u != v) & np.isfinite(there) & np.isclose(via, there, rtol=1e-12, atol=0)
+            return np.unique(v[is_on] * count + u[is_on])
+
+        found = [_in_parts(on_shortest_paths, src, dst, weight)]
+        if not directed:
+            found.append(_in_parts(on_shortest_paths, dst, src, weight))
+        pairs = np.unique(np.concatenate(found))
+        return vertices.ids[pairs // count], vertices.ids[pairs % count]
+
+    @guided
     def similarity(
         self, src: Ids, dst: Ids, measure: Measure = "jaccard"
     ) -> npt.NDArray[np.float64]:
@@ -207,8 +256,9 @@ class Reading(ABC):
         _columns.check_lengths(*ends)
         with self._view("one-hop") as view:
             u, v = (view._find_all(end) for end in ends)
-            return view._native.similarity(u, v, measure)
+            return _in_parts(lambda src, dst: view._native.similarity(src, dst, measure), u, v)
 
+    @guided
     def most_similar(
         self, vertex: Id, count: int = 10, measure: Measure = "jaccard"
     ) -> list[tuple[Any, float]]:
@@ -218,12 +268,12 @@ class Reading(ABC):
 
         Raises `InvalidInputError` if it is not a vertex. Cost: the neighbors of its neighbors.
         """
-        if count < 0:
-            raise InvalidInputError(f"count={count}: it must be 0 or more")
+        count = whole(count, "count")
         with self._view("one-hop") as view:
             found, scores = view._native.most_similar(view._find(vertex), count, measure)
             return list(zip(view._names(found).tolist(), scores.tolist(), strict=True))
 
+    @guided
     def modularity(
         self,
         groups: Values[Any] | Mapping[Any, Any],
@@ -244,6 +294,11 @@ class Reading(ABC):
         >>> round(snapshot.modularity(snapshot.louvain()), 6)
         0.357143
         """
+        if not isinstance(groups, Values | Mapping):
+            raise InvalidInputError(
+                f"groups: a {type(groups).__name__} does not say whose groups they are; give what a kernel answers, or a dict: "
+                "dict(zip(snapshot.vertices.tolist(), groups))"
+            )
         with self._view("louvain") as view:
             vertices = view._vertices
             try:
@@ -255,6 +310,7 @@ class Reading(ABC):
             by_row[vertices.index if len(by_row) > len(labels) else slice(None)] = labels
             return view._native.modularity(by_row, resolution, weighted)
 
+    @guided
     def subgraph(self, vertices: Ids) -> Snapshot:
         """Return the graph of some vertices and the edges between them, in memory; ids and weights are as here.
 
@@ -271,6 +327,7 @@ class Reading(ABC):
         with self._view("one-hop") as view:
             return Snapshot(view._native.subgraph(view._find_all(vertices)))
 
+    @guided
     def neighbors(self, vertex: Id) -> npt.NDArray[Any]:
         """Return the external ids of the out-neighbors of a vertex, parallel edges one by one.
 
@@ -280,6 +337,7 @@ class Reading(ABC):
         with self._view("one-hop") as view:
             return view._names(view._native.out_neighbors(view._find(vertex)))
 
+    @guided
     def in_neighbors(self, vertex: Id) -> npt.NDArray[Any]:
         """Return the external ids of the vertices with an edge to `vertex`, parallel edges one by one.
 
@@ -289,6 +347,41 @@ class Reading(ABC):
         with self._view("one-hop") as view:
             return view._names(view._native.in_neighbors(view._find(vertex)))
 
+    @guided
+    def plot_neighborhood(
+        self,
+        vertex: Id,
+        hops: int = 1,
+        limit: int = 40,
+        *,
+        direction: Direction = "both",
+        ax: matplotlib.axes.Axes | None = None,
+    ) -> matplotlib.axes.Axes:
+        """Draw a vertex and those up to so many `hops` away; needs matplotlib. Returns the axes.
+
+        Who has an edge to the vertex stands on its left, to whom it has one on its right, with both on the right; each hop has
+        a column. `limit` is how many vertices are drawn beside it, those of the heaviest edges or else of the most edges; over
+        a column stands how many there are. Edges carry their weights; of several between two vertices stands how many.
+        `direction` leaves the others out: `out`, `in` or `both`. The figure is 6 inches wide where names allow it.
+
+        Raises `InvalidInputError` if it is not a vertex. Cost: the edges of all that are drawn.
+
+        >>> import everedge, matplotlib
+        >>> matplotlib.use("agg")
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges(["app", "app", "lib"], ["lib", "libc", "libc"])
+        >>> axes = graph.snapshot().plot_neighborhood("app", direction="out")
+        >>> axes.figure.savefig("/dev/null", format="png")
+        >>> [text.get_text() for text in axes.texts]
+        ['app', 'lib', 'libc', 'out\\n2']
+        """
+        from everedge import _neighborhood
+
+        with self._view("one-hop") as view:
+            found = _neighborhood.neighborhood(view, view._find(vertex), hops, limit, direction)
+        return _neighborhood.draw(found, ax)
+
+    @guided
     def out_degree(self) -> Values[np.uint32]:
         """Return the number of edges that leave each vertex.
 
@@ -297,6 +390,7 @@ class Reading(ABC):
         with self._view_beside(vertex_bytes=_DEGREES) as view:
             return Values("out_degree", view._vertices, view._native.out_degrees())
 
+    @guided
     def in_degree(self) -> Values[np.uint32]:
         """Return the number of edges that enter each vertex.
 
@@ -305,6 +399,7 @@ class Reading(ABC):
         with self._view_beside(vertex_bytes=_DEGREES) as view:
             return Values("in_degree", view._vertices, view._native.in_degrees())
 
+    @guided
     def degree(self) -> Values[np.uint32]:
         """Return the number of edges of each vertex, both ways if they have a direction.
 
@@ -316,6 +411,7 @@ class Reading(ABC):
                 degrees += view._native.in_degrees()
             return Values("degree", view._vertices, degrees)
 
+    @guided
     def edges(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
         """Return sources, destinations and weights (`None` without), of shape `[num_edges]` each.
 
@@ -327,6 +423,35 @@ class Reading(ABC):
             src, dst, weight = view._native.edges()
             vertices = view._vertices
             return vertices.named(src), vertices.named(dst), weight if view.weighted else None
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the edges as a pandas frame: columns `src`, `dst` and, if edges have one, `weight`; needs pandas.
+
+        In external ids; an undirected edge comes once. Cost: as `edges`.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges(["app", "lib"], ["lib", "libc"])
+        >>> graph.snapshot().to_pandas()
+           src   dst
+        0  app   lib
+        1  lib  libc
+        """
+        import pandas
+
+        with self._view_beside(edge_bytes=_TABLE) as view:
+            return pandas.DataFrame(_columns_of(view.edges()), copy=False)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the edges as an Arrow table: columns `src`, `dst` and, if edges have one, `weight`; needs pyarrow.
+
+        In external ids; an undirected edge comes once. polars and DuckDB take it. Cost: as `edges`, and the names again where
+        ids are strings.
+        """
+        import pyarrow
+
+        with self._view_beside(edge_bytes=_TABLE) as view:
+            return pyarrow.table(_columns_of(view.edges()))
 
     def to_scipy(self) -> scipy.sparse.csr_array:
         """Return the adjacency matrix: row and column k stand for `vertices[k]`; needs SciPy.

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from everedge._columns import Id, Ids, starts
+from everedge._guiding import kernel
 from everedge._values import Values
 
 if TYPE_CHECKING:
     from everedge._kernels import AnyGraph
 
 
+@kernel
 def personalized_pagerank(
     graph: AnyGraph,
     sources: Ids | Mapping[Id, float] | None = None,
@@ -50,6 +52,7 @@ def personalized_pagerank(
         return Values("personalized_pagerank", view._vertices, by_index, report)
 
 
+@kernel
 def hits(
     graph: AnyGraph,
     *,
@@ -77,6 +80,7 @@ def hits(
         return Values("hubs", vertices, hubs, report), Values("authorities", vertices, authorities, report)
 
 
+@kernel
 def eigenvector(
     graph: AnyGraph,
     *,
@@ -102,6 +106,7 @@ def eigenvector(
         return Values("eigenvector", view._vertices, by_index, report)
 
 
+@kernel
 def katz(
     graph: AnyGraph,
     *,
@@ -135,6 +140,7 @@ def katz(
         return Values("katz", view._vertices, by_index, report)
 
 
+@kernel
 def closeness(
     graph: AnyGraph, *, samples: int | None = None, seed: int | None = None, threads: int = 0
 ) -> Values[np.float64]:
@@ -156,6 +162,7 @@ def closeness(
         return Values("closeness", view._vertices, by_index, report)
 
 
+@kernel
 def harmonic(
     graph: AnyGraph, *, samples: int | None = None, seed: int | None = None, threads: int = 0
 ) -> Values[np.float64]:

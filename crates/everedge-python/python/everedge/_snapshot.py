@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns, _kernels
-from everedge._closing import Closing
+from everedge._closing import Asked
 from everedge._columns import Id, Ids, is_id, told, word
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._progress import Bar, is_watched
 from everedge._reading import Reading
-from everedge._reports import RunReport, SealReport
 from everedge._values import Vertices
 from everedge._version import Version
 
 if TYPE_CHECKING:
     from everedge import _native
+    from everedge._reports import RunReport, SealReport
 
 
-class Snapshot(_kernels.Methods, Reading, Closing):
+class Snapshot(_kernels.Methods, Reading, Asked):
     """All batches that were acknowledged when it was taken; it never changes.
 
     Made by `Graph.snapshot`; any number may be open, and none stops the writers. Closed by
-    `close` or at the end of its `with` block; what it answered stays. In a forked child every call
+    `close` or at the end of its `with` block; what it answered stays. Any number of threads may ask it. In a forked child every call
     on it but `close` raises `ForkedError`.
 
     >>> import everedge
@@ -42,6 +42,7 @@ class Snapshot(_kernels.Methods, Reading, Closing):
     __networkx_backend__ = "everedge"
 
     def __init__(self, native: _native.View) -> None:
+        super().__init__()
         self._native = native
         self._opened: object | None = None
         """What functions of NetworkX have made of it."""
@@ -115,13 +116,21 @@ class Snapshot(_kernels.Methods, Reading, Closing):
         >>> everedge.Chunks(path).triangles()
         1
         """
+        from everedge._reports import SealReport
+
         with Bar() as bar:
             tell = partial(bar.show_steps, "seal") if is_watched() else None
             return SealReport(**self._native.seal(os.fspath(path), order, compressed, tell))
 
     def close(self) -> None:
-        """Give the view and what it keeps in memory up; a second time does nothing."""
+        """Give the view and what it keeps in memory up; a second time does nothing.
+
+        It waits for nobody: kernels that run in other threads go on to their ends.
+        """
         self._opened = None
+        super().close()
+
+    def _give_up(self) -> None:
         self._native.close()
 
     def __contains__(self, vertex: Id) -> bool:
@@ -137,12 +146,12 @@ class Snapshot(_kernels.Methods, Reading, Closing):
         raise TypeError("a Snapshot stays in its process: pass the graph's path, and open it there")
 
     def _view(self, kernel: str, threads: int = 0) -> AbstractContextManager[Snapshot]:
-        return nullcontext(self)
+        return self._asking()
 
     def _view_beside(
         self, *, vertex_bytes: int = 0, edge_bytes: int = 0
     ) -> AbstractContextManager[Snapshot]:
-        return nullcontext(self)
+        return self._asking()
 
     @cached_property
     def _vertices(self) -> Vertices:
@@ -155,24 +164,39 @@ class Snapshot(_kernels.Methods, Reading, Closing):
     def _find(self, vertex: Id) -> int:
         found = self._native.find(word(vertex))
         if found is None:
-            raise InvalidInputError(f"vertex `{vertex}` is not in the graph")
+            raise self._no_vertex(vertex)
         return found
+
+    def _no_vertex(self, vertex: object) -> InvalidInputError:
+        """Return the error for an id that is not there, with what ids are if it is of the other kind."""
+        are_texts = self._native.id_kind() == "text"
+        is_other = isinstance(vertex, str) != are_texts
+        kind = "strings" if are_texts else "integers"
+        return InvalidInputError(f"vertex `{vertex}` is not in the graph{f', whose ids are {kind}' if is_other else ''}")
 
     def _find_all(self, vertices: Ids) -> npt.NDArray[np.uint32]:
         names = _columns.names(vertices, "vertices")
         found = _columns.known_vertices(self._native, names, "vertices")
         if (found < 0).any():
-            raise InvalidInputError(f"vertex `{names[int((found < 0).argmax())]}` is not in the graph")
+            raise self._no_vertex(names[int((found < 0).argmax())])
         return found.astype(np.uint32)
 
     def _run(
         self, kernel: str, threads: int, **parameters: Id | float | bool | None
     ) -> tuple[RunReport, Any]:
-        if not 0 <= threads < 1 << 32:
-            raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
+        from everedge._reports import RunReport
+
+        if not isinstance(threads, int | np.integer) or not 0 <= threads < 1 << 32:
+            raise InvalidInputError(f"threads={threads!r}: it must be a number from 0 to 2^32 - 1")
         with Bar() as bar:
             tell = partial(bar.show_steps, kernel) if is_watched() else None
-            report, answer = self._native.run(kernel, told(parameters), threads, tell)
+            try:
+                report, answer = self._native.run(kernel, told(parameters), threads, tell)
+            except InvalidInputError:
+                source = parameters.get("source")
+                if not is_id(source) or cast("Id", source) in self:
+                    raise
+                raise self._no_vertex(source) from None
         return RunReport(**report), answer
 
 

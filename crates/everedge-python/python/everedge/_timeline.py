@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _native
-from everedge._closing import Closing
+from everedge._closing import Asked
 from everedge._columns import Id, is_id, told
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._files import (
@@ -25,7 +25,7 @@ from everedge._files import (
     option_word,
     told_of,
 )
-from everedge._reports import Progress, UpdateReport
+from everedge._guiding import WithoutArithmetic, WithoutItems, guided, not_a_path
 from everedge._snapshot import Snapshot, names
 from everedge._values import Values, Vertices
 from everedge._version import Version, VersionChoice, microseconds
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     import matplotlib.lines
     import pandas
     import pyarrow
+
+    from everedge._reports import Progress, UpdateReport
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -74,7 +76,7 @@ class WindowReport:
     """The most memory that this process has taken."""
 
 
-class Timeline(Closing):
+class Timeline(WithoutItems, Asked):
     """The versions that a directory holds: those of a live graph, or of a file of timed changes.
 
     `Graph.timeline` returns those of an open graph. A directory that `Timeline.ingest` or `everedge ingest
@@ -101,9 +103,13 @@ class Timeline(Closing):
     def __init__(self, path: str | os.PathLike[str], *, mode: Literal["r", "w"] = "r") -> None:
         if mode not in ("r", "w"):
             raise InvalidInputError(f'mode {mode!r}: "r" to read or "w" to write')
+        if not isinstance(path, str | os.PathLike):
+            raise not_a_path("path: versions are in a directory (str or PathLike)", path)
+        super().__init__()
         self._native = _native.Timeline.open(os.fspath(path), mode == "r")
 
     @staticmethod
+    @guided
     def ingest(
         path: str | os.PathLike[str],
         *files: Source,
@@ -163,6 +169,8 @@ class Timeline(Closing):
         >>> everedge.Timeline(folder / "history").at("2024-01-02").num_edges
         1
         """
+        from everedge._reports import UpdateReport
+
         check_columns(time=time, operation=operation, step=step)
         if insertions_only and operation is not None:
             raise InvalidInputError("insertions_only says that there is no operation: give one of them")
@@ -209,6 +217,7 @@ class Timeline(Closing):
     @classmethod
     def _of(cls, native: _native.Timeline) -> Timeline:
         timeline = cls.__new__(cls)
+        Asked.__init__(timeline)
         timeline._native = native
         return timeline
 
@@ -239,15 +248,16 @@ class Timeline(Closing):
         if start > end:
             raise InvalidInputError(f"a window from version {start} to {end}: that is earlier")
         chosen = [version for version in versions if start <= version.number <= end]
-        return Window(self._native, chosen)
+        return Window(self, chosen)
 
     def difference(self, earlier: VersionChoice, later: VersionChoice) -> Difference:
         """Return the edges that came between two versions, and those that went.
 
         Cost: what the versions in between have changed.
         """
-        came, went = self._native.difference(self._find(earlier), self._find(later))
-        return Difference(self._edges(came), self._edges(went))
+        with self._asking():
+            came, went = self._native.difference(self._find(earlier), self._find(later))
+            return Difference(self._edges(came), self._edges(went))
 
     def keep(self, versions: int | str) -> int:
         """Let older versions than these go, and return how many went.
@@ -260,8 +270,12 @@ class Timeline(Closing):
     def close(self) -> None:
         """Give the versions up; a second time does nothing. What they answered stays.
 
-        Until then, and while a window or snapshot of them is there, the directory is in use.
+        Until then, and while a window or snapshot of them is there, the directory is in use. Questions that run in other
+        threads go on to their ends.
         """
+        super().close()
+
+    def _give_up(self) -> None:
         self._native.close()
 
     def __len__(self) -> int:
@@ -322,24 +336,26 @@ class Difference:
         return f"<Difference: {len(self.added[0]):,} edges came, {len(self.removed[0]):,} went>"
 
 
-class Window:
+class Window(WithoutItems):
     """Consecutive versions, for one question over all of them.
 
     What the versions have in common is worked on once. A source need be a vertex of some version; where it
     is none, it reaches nothing. Unless given, it is the vertex of largest out-degree in the last version.
     """
 
-    def __init__(self, native: _native.Timeline, versions: list[Version]) -> None:
-        self._native = native
+    def __init__(self, timeline: Timeline, versions: list[Version]) -> None:
+        self._timeline = timeline
         self.versions = versions
         """The versions, the oldest first."""
 
+    @guided
     def bfs(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.int32]:
         """Return how many edges a shortest path from `source` has, in each version; -1 without one."""
         # Depths are below 2^31 and the mark for none has all bits set: -1 in two's complement.
         report, vertices, values = self._ask("bfs", threads, source=source)
         return WindowValues(self.versions, vertices, [value.view(np.int32) for value in values], report)
 
+    @guided
     def sssp(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the length of a shortest path in each version; `inf` where there is none.
 
@@ -347,14 +363,17 @@ class Window:
         """
         return WindowValues(self.versions, *self._values("sssp", threads, source=source))
 
+    @guided
     def sswp(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the width of a widest path, the least of its weights; `-inf` where there is none."""
         return WindowValues(self.versions, *self._values("sswp", threads, source=source))
 
+    @guided
     def ssnp(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the least that the largest weight of a path can be; `inf` where there is none."""
         return WindowValues(self.versions, *self._values("ssnp", threads, source=source))
 
+    @guided
     def viterbi(self, source: Id | None = None, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the largest product of weights from 0 to 1 of a path; 0 where there is none.
 
@@ -362,6 +381,7 @@ class Window:
         """
         return WindowValues(self.versions, *self._values("viterbi", threads, source=source))
 
+    @guided
     def wcc(self, *, threads: int = 0) -> WindowValues[np.int64]:
         """Return the weakly connected component of each vertex in each version.
 
@@ -372,6 +392,7 @@ class Window:
         places = [_places(vertices.index, value) for value in values]
         return WindowValues(self.versions, vertices, places, report)
 
+    @guided
     def pagerank(
         self,
         *,
@@ -387,11 +408,13 @@ class Window:
         parameters = {"iterations": iterations, "tolerance": tolerance, "damping": damping}
         return WindowValues(self.versions, *self._values("pagerank", threads, **parameters))
 
+    @guided
     def kcore(self, *, threads: int = 0) -> WindowValues[np.uint32]:
         """Return the coreness of each vertex in each version; with in-neighbors, what versions share is worked on once."""
         report, vertices, values = self._ask("kcore", threads)
         return WindowValues(self.versions, vertices, values, report)
 
+    @guided
     def scc(self, *, threads: int = 0) -> WindowValues[np.int64]:
         """Return the strongly connected component of each vertex in each version, in places as `wcc`.
 
@@ -401,6 +424,7 @@ class Window:
         places = [_places(vertices.index, value) for value in values]
         return WindowValues(self.versions, vertices, places, report)
 
+    @guided
     def cdlp(self, *, iterations: int | None = None, threads: int = 0) -> WindowValues[np.int64]:
         """Return the community of each vertex in each version, as `everedge.cdlp`; each is asked by itself.
 
@@ -412,10 +436,12 @@ class Window:
         places = [_places(known.astype(np.uint64), value) for value in values]
         return WindowValues(self.versions, vertices, places, report)
 
+    @guided
     def lcc(self, *, threads: int = 0) -> WindowValues[np.float64]:
         """Return the local clustering coefficient in each version, as `everedge.lcc`; each is asked by itself."""
         return WindowValues(self.versions, *self._values("lcc", threads))
 
+    @guided
     def bc(
         self,
         source: Id | None = None,
@@ -429,6 +455,7 @@ class Window:
         parameters = {"samples": samples, "seed": seed, "convention": convention}
         return WindowValues(self.versions, *self._values("bc", threads, source=source, **parameters))
 
+    @guided
     def radii(
         self, *, samples: int | None = None, seed: int | None = None, threads: int = 0
     ) -> WindowValues[np.int32]:
@@ -436,6 +463,7 @@ class Window:
         report, vertices, values = self._ask("radii", threads, samples=samples, seed=seed)
         return WindowValues(self.versions, vertices, [value.view(np.int32) for value in values], report)
 
+    @guided
     def triangles(self, *, threads: int = 0) -> npt.NDArray[np.int64]:
         """Return the number of triangles in each version; with in-neighbors, each triangle is found once."""
         report, _, _ = self._ask("triangles", threads)
@@ -456,13 +484,15 @@ class Window:
     def _ask(
         self, kernel: str, threads: int, **parameters: Id | float | None
     ) -> tuple[WindowReport, Vertices, list[npt.NDArray[Any]]]:
-        if not 0 <= threads < 1 << 32:
-            raise InvalidInputError(f"threads={threads}: it must be from 0 to 2^32 - 1")
+        if not isinstance(threads, int | np.integer) or not 0 <= threads < 1 << 32:
+            raise InvalidInputError(f"threads={threads!r}: it must be a number from 0 to 2^32 - 1")
         versions = self.versions[0].number, self.versions[-1].number
-        report, index, values = self._native.window(kernel, versions, told(parameters), threads)
+        with self._timeline._asking() as timeline:
+            report, index, values = timeline._native.window(kernel, versions, told(parameters), threads)
+            known = names(timeline._native, index)
         # A count has no values by vertex.
         bound = len(index) if values[0] is None else len(values[0])
-        vertices = Vertices(index, names(self._native, index), bound)
+        vertices = Vertices(index, known, bound)
         return WindowReport(**report), vertices, values
 
 
@@ -474,7 +504,7 @@ def _places(known: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np
     return np.where(labels == np.iinfo(labels.dtype).max, -1, places)
 
 
-class WindowValues(Generic[Scalar]):
+class WindowValues(WithoutItems, WithoutArithmetic, Generic[Scalar]):
     """One value for each version and vertex. Stays as it is when the versions are closed.
 
     - `ids` are the vertices of all versions, `versions` what they are called and when they were. Where a version

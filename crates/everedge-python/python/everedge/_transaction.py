@@ -13,14 +13,15 @@ from everedge import _columns
 from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids, Names
 from everedge._errors import ClosedError, InUseError, InvalidInputError
-from everedge._reports import Changes
+from everedge._guiding import Guiding, guided
 from everedge._snapshot import names
 
 if TYPE_CHECKING:
     from everedge import _native
+    from everedge._reports import Changes
 
 
-class Transaction(Closing):
+class Transaction(Guiding, Closing):
     """Questions about edges and changes of edges that count as one; made by `Graph.transaction`.
 
     It sees the graph as it was when it began and what it has changed itself; others see none of that. The end
@@ -53,6 +54,7 @@ class Transaction(Closing):
         self._native: _native.Transaction | None = None
         self._is_ended = False
 
+    @guided
     def has_edge(self, src: Id, dst: Id) -> bool:
         """Return whether there is an edge from `src` to `dst`, after what the transaction has changed.
 
@@ -63,6 +65,7 @@ class Transaction(Closing):
             raise InvalidInputError("src and dst: has_edge asks for one edge")
         return native.has_edge(int(u[0]), int(v[0]))
 
+    @guided
     def weight(self, src: Id, dst: Id) -> float | None:
         """Return the weight of the newest edge from `src` to `dst`, after what the transaction has changed.
 
@@ -84,6 +87,7 @@ class Transaction(Closing):
         vertices = _columns.vertices(self._graph, column, "vertex")
         return names(native, native.neighbors(int(vertices[0])))
 
+    @guided
     def add_edges(
         self,
         src: Ids,
@@ -98,6 +102,7 @@ class Transaction(Closing):
         weights = _columns.weights_for(self._graph.is_weighted(), weight, len(u), round_weights)
         native.add_edges(u.tolist(), v.tolist(), None if weights is None else weights.tolist())
 
+    @guided
     def delete_edges(self, src: Ids, dst: Ids) -> None:
         """Delete the newest occurrence of each edge; what is not there changes nothing."""
         native, u, v = self._edges(src, dst)
@@ -109,6 +114,8 @@ class Transaction(Closing):
         Raises `ConflictError` if another writer came between, `NoSpaceError`: nothing of it is in the graph then.
         `InUseError` while another thread's call on it is running: then it goes on. Cost: other writers wait; each edge that it named is looked for once more if others have written.
         """
+        from everedge._reports import Changes
+
         if self._is_ended:
             raise ClosedError("the transaction has ended")
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -10,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from everedge._columns import Id, is_id, word
+from everedge._columns import Id, is_id, no_id, whole, word
 from everedge._errors import InvalidInputError
-from everedge._reports import RunReport
+from everedge._guiding import WithoutArithmetic, WithoutLength
 
 if TYPE_CHECKING:
     import matplotlib.axes
     import pandas
     import pyarrow
+
+    from everedge._reports import RunReport
 
 UNREACHED = -1
 """The depth of a vertex that a search did not reach."""
@@ -67,7 +68,7 @@ class Vertices:
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class Path(WithoutLength):
     """A path from one vertex to another."""
 
     vertices: npt.NDArray[Any]
@@ -76,7 +77,7 @@ class Path:
     """The sum of the weights of its edges, or their number."""
 
 
-class Values(Generic[Scalar]):
+class Values(WithoutArithmetic, Generic[Scalar]):
     """One value for each vertex: the answer of a kernel, or degrees.
 
     Stays as it is when its snapshot and graph are closed.
@@ -161,7 +162,7 @@ class Values(Generic[Scalar]):
         Vertices that a search has not reached, and values that are not finite, are left out; among equals the smaller vertex
         number comes first. Cost: a sort of the values.
         """
-        _check_count(count)
+        count = whole(count, "count")
         values = self.values
         # A depth is a whole number; a score may be -1.
         is_depth = values.dtype.kind == "i"
@@ -228,10 +229,12 @@ class Values(Generic[Scalar]):
 
     def _repr_html_(self) -> str:
         """Show the largest values as a table, in a notebook."""
-        rows = [(html.escape(str(name)), _shown(value)) for name, value in self.top(_HTML_ROWS)]
+        rows = [(str(name), _shown(value)) for name, value in self.top(_HTML_ROWS)]
         return _table(f"{self._name}: {len(self):,} vertices, the largest first", ("id", "value"), rows)
 
     def __getitem__(self, name: Id) -> Any:
+        if not is_id(name):
+            raise no_id(name, "values.to_pandas().loc[ids] has the values of several")
         row = self._vertices.row(name)
         if row is None:
             raise KeyError(name)
@@ -288,11 +291,48 @@ class Groups(Values[Scalar]):
 
         Among equals the one of the smaller label of `by_index` comes first.
         """
-        _check_count(count)
+        count = whole(count, "count")
         labels, sizes = np.unique(self._by_vertex(), return_counts=True)
         order = np.argsort(-sizes, kind="stable")[:count]
         names = self._names(labels[order])
         return list(zip(names.tolist(), sizes[order].tolist(), strict=True))
+
+    def groups(self) -> dict[Any, npt.NDArray[Any]]:
+        """Return the external ids of each group by the id that names it, the largest group first.
+
+        Cost: all vertices, sorted once.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges(["a", "b", "x"], ["b", "c", "y"])
+        >>> {name: ids.tolist() for name, ids in graph.snapshot().wcc().groups().items()}
+        {'a': ['a', 'b', 'c'], 'x': ['x', 'y']}
+        """
+        by_vertex = self._by_vertex()
+        labels, sizes = np.unique(by_vertex, return_counts=True)
+        parts = np.split(self.ids[np.argsort(by_vertex, kind="stable")], np.cumsum(sizes)[:-1])
+        order = np.argsort(-sizes, kind="stable")
+        return {name: parts[at] for name, at in zip(self._names(labels[order]).tolist(), order.tolist(), strict=True)}
+
+    def members(self, vertex: Id) -> npt.NDArray[Any]:
+        """Return the external ids of the vertices in the group of `vertex`, itself among them.
+
+        Raises `KeyError` if there is no such vertex. Cost: one look at each vertex.
+
+        >>> import everedge
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges(["a", "b", "x"], ["b", "c", "y"])
+        >>> graph.snapshot().wcc().members("c").tolist()
+        ['a', 'b', 'c']
+        """
+        if not is_id(vertex):
+            raise no_id(vertex)
+        row = self._vertices.row(vertex)
+        if row is None:
+            raise KeyError(vertex)
+        by_vertex = self._by_vertex()
+        members: npt.NDArray[Any] = self.ids[by_vertex == by_vertex[row]]
+        return members
 
     def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
         """Draw how large the groups are, the largest first, on logarithmic axes; needs matplotlib. Returns the axes."""
@@ -306,7 +346,7 @@ class Groups(Values[Scalar]):
     def _repr_html_(self) -> str:
         """Show the largest groups as a table, in a notebook."""
         count = len(np.unique(self._by_vertex()))
-        rows = [(html.escape(str(name)), f"{size:,}") for name, size in self.top(_HTML_ROWS)]
+        rows = [(str(name), f"{size:,}") for name, size in self.top(_HTML_ROWS)]
         words = f"{self._name}: {len(self):,} vertices in {count:,} groups, the largest first"
         return _table(words, ("group", "vertices"), rows)
 
@@ -334,11 +374,6 @@ class Communities(Groups[np.uint64]):
         return super()._names(labels) if are_texts else labels
 
 
-def _check_count(count: int) -> None:
-    if count < 0:
-        raise InvalidInputError(f"count={count}: it must be 0 or more")
-
-
 def _axes(ax: matplotlib.axes.Axes | None) -> matplotlib.axes.Axes:
     """Return axes to draw on."""
     if ax is None:
@@ -354,7 +389,9 @@ def _shown(value: float) -> str:
 
 def _table(caption: str, heads: tuple[str, str], rows: list[tuple[str, str]]) -> str:
     """Return a table of HTML, whose second column holds numbers."""
+    import html
+
     head = "".join(f"<th>{one}</th>" for one in heads)
-    body = "".join(f"<tr><td>{a}</td><td style='text-align: right'>{b}</td></tr>" for a, b in rows)
+    body = "".join(f"<tr><td>{html.escape(a)}</td><td style='text-align: right'>{b}</td></tr>" for a, b in rows)
     caption = f"<caption style='text-align: left'>{html.escape(caption)}</caption>"
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
