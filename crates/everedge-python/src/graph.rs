@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use everedge::{Batch, Commit, GraphOptions, Keep, StorageError, VertexId, date_of};
+use everedge::{
+    Batch, Commit, Error, GraphOptions, Keep, StorageError, VertexId, Watch, date_of,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -16,7 +18,7 @@ use crate::report::{ingested, report};
 use crate::signals::{Tell, ingest_until_signal};
 use crate::timeline::{Timeline, VersionFields, fields};
 use crate::transaction::Transaction;
-use crate::view::{View, kind_word};
+use crate::view::{View, kind_word, until_signal};
 
 /// A time as Python gives it.
 #[derive(FromPyObject)]
@@ -316,7 +318,12 @@ impl Graph {
     /// Returns the outcome of all checks.
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let graph = self.handle.get()?;
-        report(py, &py.detach(|| graph.verify()).map_err(exception)?)
+        let watch = Watch::default();
+        let verify = || match watch.run(|| graph.verify()) {
+            Ok(found) => found.map_err(exception),
+            Err(_cancelled) => Err(exception(Error::Interrupted)),
+        };
+        report(py, &py.detach(|| until_signal(&watch, None, verify))?)
     }
 
     /// Returns whether edges carry a weight.

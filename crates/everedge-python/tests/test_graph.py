@@ -485,6 +485,27 @@ def test_an_empty_directory_stays_one(path: Path, tmp_path: Path) -> None:
         assert graph.stats().edges == 1
 
 
+def test_an_interrupt_ends_a_verification_and_leaves_the_graph(path: Path) -> None:
+    random = np.random.default_rng(1)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with everedge.Graph(path, ids="dense") as graph:
+            graph.add_edges(*random.integers(0, 100_000, (2, 1_000_000)))
+            start = time.monotonic()
+            graph.verify()
+            whole = time.monotonic() - start
+            start = time.monotonic()
+            with pytest.raises(KeyboardInterrupt):
+                # On a busy machine it may come before the call does.
+                threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
+                graph.verify()
+            assert time.monotonic() - start < max(1, whole / 2)
+            graph.add_edges([0], [1])
+            assert graph.verify().problems == []
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
 class _Interrupt:
     """A signal whose handler lets the work go on for a while before it raises."""
 
