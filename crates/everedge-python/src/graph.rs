@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use everedge::{
-    Batch, Commit, Error, GraphOptions, Keep, StorageError, VertexId, Watch, date_of,
-};
+use everedge::{Batch, Commit, Error, GraphOptions, Keep, StorageError, VertexId, Watch, date_of};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;

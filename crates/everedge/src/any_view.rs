@@ -63,14 +63,6 @@ impl AnyView {
         u.max(v) < bound && self.is_vertex(u) && self.is_vertex(v)
     }
 
-    /// Shows `visitor` the neighbors of `v`.
-    fn show(&self, direction: Direction, v: VertexId, visitor: &mut impl ListVisitor) {
-        match direction {
-            Direction::Out => visitor.visit(v, self.out_neighbors(v)),
-            Direction::In => visitor.visit(v, self.in_neighbors(v)),
-        }
-    }
-
     /// Returns up to which update it has a live graph.
     pub(crate) fn sequence(&self) -> Option<u64> {
         match self {
@@ -265,19 +257,14 @@ impl GraphView for AnyView {
         with_view!(self, view => view.load_ahead(direction, vertices));
     }
 
-    // Sealed graphs read ahead from a device; for the others the lists are asked for one by one.
-
+    #[inline]
     fn visit_listed(
         &self,
         direction: Direction,
         vertices: &[VertexId],
         visitor: &mut impl ListVisitor,
     ) {
-        match self {
-            Self::Chunks(view) => view.visit_listed(direction, vertices, visitor),
-            Self::Changed(view) => view.visit_listed(direction, vertices, visitor),
-            _ => vertices.iter().for_each(|&v| self.show(direction, v, visitor)),
-        }
+        with_view!(self, view => view.visit_listed(direction, vertices, visitor));
     }
 
     fn visit_neighbors(
@@ -286,16 +273,16 @@ impl GraphView for AnyView {
         range: Range<VertexId>,
         visitor: &mut impl ListVisitor,
     ) {
-        match self {
-            Self::Chunks(view) => view.visit_neighbors(direction, range, visitor),
-            Self::Changed(view) => view.visit_neighbors(direction, range, visitor),
-            _ => {
-                for part in Wanted::parts(range) {
-                    let wanted = Wanted::of(part, visitor);
-                    wanted.iter(0).for_each(|(v, _)| self.show(direction, v, visitor));
-                }
-            }
-        }
+        with_view!(self, view => view.visit_neighbors(direction, range, visitor));
+    }
+
+    fn for_each_degree(
+        &self,
+        direction: Direction,
+        range: Range<VertexId>,
+        f: impl FnMut(VertexId, u32),
+    ) {
+        with_view!(self, view => view.for_each_degree(direction, range, f));
     }
 
     fn homes(&self) -> Option<&Homes> {
