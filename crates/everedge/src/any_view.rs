@@ -10,9 +10,7 @@ use arrayvec::ArrayVec;
 use everedge_adjacency::Snapshot;
 use everedge_blocks::BlocksSnapshot;
 use everedge_chunks::{ChangedView, ChunksView, Store};
-use everedge_core::{
-    Csr, Direction, GraphView, Homes, ListVisitor, VertexId, Wanted, WeightedView,
-};
+use everedge_core::{Csr, Direction, GraphView, Homes, ListVisitor, VertexId, WeightedView};
 use everedge_pma::PmaSnapshot;
 use everedge_timeline::VersionView;
 

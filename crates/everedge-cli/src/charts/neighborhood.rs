@@ -11,6 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use everedge_bench::count;
 use everedge_bench::page::{Anchor, Drawing, FONT, Path, fit, text_width};
 
 use super::Neighborhood;
@@ -249,15 +250,19 @@ fn draw_titles(
         let Some(first) = names.first().and_then(|name| places.get(name)) else {
             continue;
         };
-        let (anchor, x) = match column {
+        // At the boxes' side to the center, as far as the picture has room for the words there.
+        let place = |words: &str| match column {
+            0 if first.right < text_width(words) => (Anchor::Start, 0.0),
             0 => (Anchor::End, first.right),
-            _ if first.left + text_width(title) > width => (Anchor::End, width),
+            _ if first.left + text_width(words) > width => (Anchor::End, width),
             _ => (Anchor::Start, first.left),
         };
+        let (anchor, x) = place(title);
         drawing.text("title", anchor, (x, first.y - 22.0), title);
         if layers.left_out[column] > 0 {
             let below = first.y + (names.len() as f64 - 0.2) * ROW_HEIGHT;
-            let more = format!("and {} more", layers.left_out[column]);
+            let more = format!("and {} more", count(layers.left_out[column] as u64));
+            let (anchor, x) = place(&more);
             drawing.text("note", anchor, (x, below), &more);
         }
     }

@@ -206,15 +206,15 @@ fn ranking(findings: &Findings) -> Markup {
     let said = match findings.ranking.first() {
         Some(best) => format!(
             "Follow edges at random, now and then starting anew at any vertex: PageRank is how often \
-             each one is visited. {} takes {:.2} % of all visits.",
+             each one is visited. {} takes {} of all visits.",
             best.name,
-            finite(best.score) * 100.0
+            percent(best.score)
         ),
         None => "The graph is empty.".to_owned(),
     };
     let bars = findings.ranking.iter().map(|entry| {
         let value = finite(entry.score);
-        Bar { name: entry.name.clone(), value, shown: format!("{:.2} %", value * 100.0) }
+        Bar { name: entry.name.clone(), value, shown: percent(value) }
     });
     let panel = BarPanel::new("", bars.collect());
     let figure = Figure {
@@ -226,6 +226,16 @@ fn ranking(findings: &Findings) -> Markup {
     let words =
         words(findings, &said, ("run pagerank", " --top 15"), "everedge.pagerank(graph).top(15)");
     section_of("Ranking", &words, &[figure], &table(&findings.rows, findings.stats.vertices))
+}
+
+/// A share of 1 in percent, with three digits that say something.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * finite(share);
+    let digits = match percent > 0.0 {
+        true => (2.0 - percent.log10().floor()).clamp(0.0, 9.0),
+        false => 0.0,
+    };
+    format!("{percent:.*} %", digits as usize)
 }
 
 /// The best ranked vertices, to be searched.
@@ -256,7 +266,7 @@ fn table(rows: &[Row], vertices: u64) -> Markup {
                             tr hidden[place >= SHOWN] {
                                 td { (count(place as u64 + 1)) }
                                 td { (row.name) }
-                                td { (format!("{:.3} %", finite(row.score) * 100.0)) }
+                                td { (percent(row.score)) }
                                 @if let Some(entering) = row.in_degree { td { (count(entering)) } }
                                 td { (count(row.out_degree)) }
                                 td { (row.community) }

@@ -88,3 +88,18 @@ fn lines_ask_for_the_version_that_is_shown() {
     assert!(page.contains("everedge versions 'graphs/a b'<"), "it has no version to ask");
     assert!(page.contains("and 7 more"), "neighbors that no edge here names");
 }
+
+#[test]
+fn shares_keep_three_digits_however_small_they_are() {
+    let mut findings = small("a");
+    for (share, shown) in [
+        (1.0, "100 %"),
+        (0.1771, "17.7 %"),
+        (0.00123, "0.123 %"),
+        (7.7e-6, "0.000770 %"),
+        (0.0, "0 %"),
+    ] {
+        findings.rows[0].score = share;
+        assert!(render(&findings).contains(&format!("<td>{shown}</td>")), "{shown}");
+    }
+}
