@@ -52,8 +52,9 @@ A new graph takes options for experiments too: `everedge bench ingest --help` li
 /// Puts the options of `ingest` under headings, and its help on two pages.
 pub(crate) fn grouped(command: Command) -> Command {
     command.mut_subcommand("ingest", |ingest| {
-        let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
-        let all = Arg::new("help-all").long("help-all").action(ArgAction::HelpLong);
+        let page = |name| Arg::new(name).long(name).help_heading(None::<&str>);
+        let help = page("help").short('h').action(ArgAction::HelpShort);
+        let all = page("help-all").action(ArgAction::HelpLong);
         ingest
             .mut_args(with_heading)
             .disable_help_flag(true)
