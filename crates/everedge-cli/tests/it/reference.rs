@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use everedge::{
-    AdjacencyOptions, Choices, Graph, GraphOptions, IngestOptions, Kernel, Layout, Parameters,
-    Phases, PmaOptions,
+    AdjacencyOptions, BlocksOptions, Choices, Graph, GraphOptions, IngestOptions, Kernel, Layout,
+    Parameters, Phases, PmaOptions,
 };
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -190,6 +190,7 @@ impl Library {
             layout,
             adjacency: AdjacencyOptions { phases, ..AdjacencyOptions::default() },
             pma: PmaOptions { phases, ..PmaOptions::default() },
+            blocks: BlocksOptions { phases, ..BlocksOptions::default() },
             directed: !has("--undirected"),
             simple: has("--simple"),
             ..GraphOptions::default()
