@@ -222,8 +222,9 @@ def test_what_a_page_names_is_there(page: Path) -> None:
 def options() -> set[str]:
     """Return the options of the commands that the guide names."""
     command = str(folder_of_command() / "everedge")
-    commands = ("ingest", "run", "neighbors", "path", "commit", "versions", "window", "seal", "export")
+    commands = ("run", "neighbors", "path", "commit", "versions", "window", "seal", "export")
     texts = [subprocess.check_output([command, name, "--help"], text=True) for name in commands]
+    texts.append(subprocess.check_output([command, "ingest", "--help-all"], text=True))
     return set(re.findall(r"--[a-z][a-z-]+", "\n".join(texts)))
 
 
