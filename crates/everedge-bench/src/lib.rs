@@ -27,7 +27,7 @@ mod tuning;
 
 pub use arguments::{GraphKind, Medium, parsed};
 pub use command::{Args, run};
-pub use machine::{RunInfo, run_info};
+pub use machine::{RunInfo, quoted, run_info};
 pub use output::{Output, bytes, complain, count, seconds};
 pub use signals::stop_on_signals;
 pub use tuning::NewGraph;

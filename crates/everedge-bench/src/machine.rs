@@ -1,6 +1,6 @@
 //! What a run ran on, and when: the lines that let somebody repeat it.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 
 use chrono::Utc;
 
@@ -30,9 +30,9 @@ pub fn run_info() -> RunInfo {
     }
 }
 
-/// A word as a shell takes it; what is not UTF-8 in it is shown as U+FFFD.
-fn quoted(word: OsString) -> String {
-    let word = word.to_string_lossy().into_owned();
+/// Returns a word as a shell takes it; what is not UTF-8 in it is shown as U+FFFD.
+pub fn quoted(word: impl AsRef<OsStr>) -> String {
+    let word = word.as_ref().to_string_lossy().into_owned();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word;
@@ -65,14 +65,15 @@ fn value_in(path: &str, key: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 
     use super::*;
 
     #[test]
     fn words_survive_a_shell() {
-        assert_eq!(quoted("--output=x/y".into()), "--output=x/y");
-        assert_eq!(quoted("it's".into()), r"'it'\''s'");
+        assert_eq!(quoted("--output=x/y"), "--output=x/y");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted(OsString::new()), "''");
         assert_eq!(quoted(OsString::from_vec(b"caf\xe9".to_vec())), "'caf\u{fffd}'");
     }

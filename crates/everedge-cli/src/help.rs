@@ -37,17 +37,10 @@ Examples:
   everedge ingest roads roads.gr --undirected --weighted
   zcat new.txt.gz | everedge ingest social -
   everedge ingest social gone.txt --delete
-
-`everedge ingest --help-all` has all options and says more of each.";
-
-const EXAMPLES_OF_ALL: &str = "\
-Examples:
-  everedge ingest social follows.csv.gz
-  everedge ingest roads roads.gr --undirected --weighted
-  zcat new.txt.gz | everedge ingest social -
-  everedge ingest social gone.txt --delete
-
-A new graph takes options for experiments too: `everedge bench ingest --help` lists them.";
+";
+const MORE: &str = "`everedge ingest --help-all` has all options and says more of each.";
+const MORE_OF_ALL: &str =
+    "A new graph takes options for experiments too: `everedge bench ingest --help` lists them.";
 
 /// Puts the options of `ingest` under headings, and its help on two pages.
 pub(crate) fn grouped(command: Command) -> Command {
@@ -60,8 +53,8 @@ pub(crate) fn grouped(command: Command) -> Command {
             .disable_help_flag(true)
             .arg(help.help("Print the options that most people need"))
             .arg(all.help("Print all options, and more of each"))
-            .after_help(EXAMPLES)
-            .after_long_help(EXAMPLES_OF_ALL)
+            .after_help(format!("{EXAMPLES}\n{MORE}"))
+            .after_long_help(format!("{EXAMPLES}\n{MORE_OF_ALL}"))
     })
 }
 

@@ -139,27 +139,11 @@ where
     #[inline]
     fn fold<R, F: FnMut(R, T) -> R>(self, init: R, mut f: F) -> R {
         let mut sum = Some(init);
-        self.for_each_slice(&mut |items| {
+        let f: &mut dyn FnMut(&[T]) = &mut |items| {
             if let Some(before) = sum.take() {
                 sum = Some(items.iter().copied().fold(before, &mut f));
             }
-        });
-        sum.expect("each slice leaves a sum")
-    }
-}
-
-impl<T: Copy, A, P, B, C, V, S, D> AnyIter<A, P, B, C, V, S, D>
-where
-    A: Iterator<Item = T>,
-    P: Iterator<Item = T>,
-    B: Iterator<Item = T>,
-    C: Iterator<Item = T>,
-    V: Iterator<Item = T>,
-    S: Iterator<Item = T>,
-    D: Iterator<Item = T>,
-{
-    /// Shows `f` all that is left, some at a time.
-    fn for_each_slice(self, f: &mut dyn FnMut(&[T])) {
+        };
         match self {
             Self::Adjacency(iter) => for_each_slice(iter, f),
             Self::Pma(iter) => for_each_slice(iter, f),
@@ -169,9 +153,11 @@ where
             Self::Chunks(iter) => for_each_slice(iter, f),
             Self::Changed(iter) => for_each_slice(iter, f),
         }
+        sum.expect("each slice leaves a sum")
     }
 }
 
+/// Shows `f` all items, some at a time.
 fn for_each_slice<T: Copy>(iter: impl Iterator<Item = T>, f: &mut dyn FnMut(&[T])) {
     let mut slice = ArrayVec::<T, SLICE>::new();
     iter.for_each(|item| {

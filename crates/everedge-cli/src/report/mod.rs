@@ -7,6 +7,7 @@ mod page;
 #[cfg(test)]
 mod tests;
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -16,7 +17,6 @@ use everedge::{OutputFile, VersionChoice};
 use everedge_bench::page::counted;
 use everedge_bench::parsed;
 use serde::Serialize;
-use std::io::Write;
 
 use self::findings::Findings;
 use crate::charts::VERTICES;

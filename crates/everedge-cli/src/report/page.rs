@@ -3,7 +3,7 @@
 use everedge_bench::page::{
     Bar, BarPanel, Figure, bar_panels, counted, document, facts, finite, footer, section_of,
 };
-use everedge_bench::{bytes, count};
+use everedge_bench::{bytes, count, quoted};
 use maud::{Markup, PreEscaped, html};
 
 use super::findings::{Communities, Findings, Row};
@@ -119,15 +119,6 @@ fn opening(findings: &Findings) -> String {
         Some((number, _)) => format!("graph = everedge.Timeline({path}, mode=\"r\").at({number})"),
         None if findings.stats.is_sealed => format!("graph = everedge.open({path})"),
         None => format!("graph = everedge.open({path}).snapshot()"),
-    }
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+".contains(c);
-    match !path.is_empty() && path.chars().all(is_plain) {
-        true => path.to_owned(),
-        false => format!("'{}'", path.replace('\'', r"'\''")),
     }
 }
 
