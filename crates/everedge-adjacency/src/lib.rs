@@ -53,7 +53,7 @@ mod subgraphs;
 mod table;
 mod verify;
 
-use everedge_core::{VertexId, par};
+use everedge_core::VertexId;
 
 pub use self::options::{AdjacencyOptions, Compacting, Deleting, Merging};
 pub use self::parts::{Direction, ListPart};
@@ -66,10 +66,10 @@ use self::shard::Shard;
 use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX};
 use crate::options::Manifest;
 use everedge_live::{
-    Archive, Compaction, Core, EdgeLog, FoundImage, Images, LOG, Live, NAMES, Recovery, Result,
-    SHARDS, Shared, Space, live_graph,
+    Archive, Compaction, Core, EdgeLog, Error, FoundImage, Images, LOG, Live, NAMES, Recovery,
+    Result, SHARDS, Shared, Space, live_graph,
 };
-use everedge_medium::{MANIFEST, MediumKind, Volume};
+use everedge_medium::{Access, MANIFEST, MediumKind, Volume};
 
 /// Units from the first one on hold blocks.
 const FIRST_UNIT: u64 = 1;
@@ -122,10 +122,11 @@ impl AdjacencyGraph {
     /// Opens a graph: reads the images of its shards and replays the log past them. Reading only,
     /// nothing is written.
     ///
-    /// What is damaged of the log or of lists keeps nobody from the rest: see [`salvage`](Self::salvage).
+    /// What is damaged of the log or of lists keeps nobody from the rest: see [`salvage`](Self::salvage). So it is with what
+    /// says where the lists of a shard lie, as long as nobody may write.
     ///
     /// # Errors
-    /// `Corruption` if what says where they lie is damaged; `NotAGraph` or `Version` if the directory
+    /// `Corruption` if what says where they lie is damaged, and the graph may be written; `NotAGraph` or `Version` if the directory
     /// holds something else.
     pub fn open(volume: Volume) -> Result<Self> {
         let manifest = Manifest::read(&volume)?;
@@ -139,11 +140,12 @@ impl AdjacencyGraph {
             Images::open(place, salt, (epoch as u32, log.next_sequence()), [count, sum])?;
         log.check_end(images.sequence(), images.path(), volume.access())?;
         let mut layout = Adjacency::new(&manifest, blocks)?;
-        let shards = read_shards(&mut layout, &mut images, &found)?;
+        let (shards, damaged) = read_shards(&mut layout, &mut images, found, volume.access())?;
         layout.images = Some(images);
         layout.adopt_reserve(&shards);
         let (replayed_batches, replayed_updates) = log.found();
         let mut archive = Archive::new(shards, log.checkpoint().1, epoch as u32);
+        archive.note_unreadable(damaged);
         archive.replay(&layout, &log)?;
         let unsaved = (0..archive.shards.len()).filter(|&number| archive.is_unsaved(number));
         layout.images.iter().for_each(|images| images.note_named(unsaved.clone()));
@@ -195,18 +197,18 @@ impl AdjacencyGraph {
     }
 }
 
-/// Reads what the heads of images say of their shards, on all threads; units that none of them names
-/// are free.
+/// Reads what the heads of images say of their shards; units that none of them names are free. Returns with the shards
+/// which of them could not be read, and why.
 fn read_shards(
     layout: &mut Adjacency,
     images: &mut Images,
-    found: &[FoundImage],
-) -> Result<Vec<Shared<Shard>>> {
-    let read = |found: &[FoundImage]| Head::read(layout, images, &found[0]);
-    let heads = par::map_chunks(found, 1, read).into_iter().collect::<Result<Vec<_>>>()?;
+    found: Vec<FoundImage>,
+    access: Access,
+) -> Result<(Vec<Shared<Shard>>, Vec<(usize, Error)>)> {
+    let heads = Images::read_heads(found, access, |image| Head::read(layout, images, image))?;
     let mut used = vec![Vec::new(); layout.places.blocks.len()];
-    used[0].extend(found.iter().flat_map(FoundImage::units));
-    for (head, image) in heads.iter().zip(found) {
+    for (image, head) in &heads.whole {
+        used[0].extend(image.units());
         for (sub_graph, units) in head.units(layout, image.shard) {
             used[sub_graph].push(units);
         }
@@ -215,10 +217,9 @@ fn read_shards(
     let spaces = spaces.map(|(region, used)| Space::of_used(region.clone(), FIRST_UNIT, used));
     layout.sub_graphs.adopt(spaces.collect::<Result<_>>()?);
     images.adopt_space(layout.sub_graphs.space(0));
-    let count = found.iter().map(|image| image.shard + 1).max().unwrap_or(0);
-    let mut shards: Vec<Shared<Shard>> = vec![Shared::default(); count];
-    for (head, image) in heads.into_iter().zip(found) {
-        shards[image.shard] = Shared::new(head.finish(layout, images, image));
+    let mut shards: Vec<Shared<Shard>> = vec![Shared::default(); heads.shard_count];
+    for (image, head) in heads.whole {
+        shards[image.shard] = Shared::new(head.finish(layout, images, &image));
     }
-    Ok(shards)
+    Ok((shards, heads.damaged))
 }

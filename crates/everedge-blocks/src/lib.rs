@@ -47,7 +47,6 @@ mod versions_model;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use everedge_core::par;
 use everedge_live::{
     Archive, Compaction, Core, EdgeLog, FoundImage, Images, LOG, Live, NAMES, Recovery, Result,
     SHARDS, Shared, Space, UNIT_BYTES, live_graph, present,
@@ -111,10 +110,11 @@ impl BlocksGraph {
     /// Opens a graph: reads the images of its shards and replays the log past them. Reading only,
     /// nothing is written.
     ///
-    /// What is damaged of the log or of lists keeps nobody from the rest: see [`salvage`](Self::salvage).
+    /// What is damaged of the log or of lists keeps nobody from the rest: see [`salvage`](Self::salvage). So it is with what
+    /// says where the lists of a shard lie, as long as nobody may write.
     ///
     /// # Errors
-    /// `Corruption` if what says where they lie is damaged; `NotAGraph` or `Version` if the directory
+    /// `Corruption` if what says where they lie is damaged, and the graph may be written; `NotAGraph` or `Version` if the directory
     /// holds something else.
     pub fn open(volume: Volume) -> Result<Self> {
         let manifest = Manifest::read(&volume)?;
@@ -129,11 +129,19 @@ impl BlocksGraph {
         log.check_end(images.sequence(), images.path(), volume.access())?;
         let space = Arc::new(Space::new(region, FIRST_UNIT, Vec::new()));
         let mut layout = Blocks::new(&manifest, space, None);
-        let shards = read_heads(&layout, &images, &found)?;
+        let read = |image: &FoundImage| Shard::read_head(&layout, &images, image);
+        let heads = Images::read_heads(found, volume.access(), read)?;
+        let mut shards: Vec<Shared<Shard>> = vec![Shared::default(); heads.shard_count];
+        let mut found = Vec::with_capacity(heads.whole.len());
+        for (image, head) in heads.whole {
+            shards[image.shard] = Shared::new(head);
+            found.push(image);
+        }
         layout.images = Some(adopt(&layout.pool, images, &found, &shards)?);
         layout.adopt_reserve(&shards);
         let (replayed_batches, replayed_updates) = log.found();
         let mut archive = Archive::new(shards, log.checkpoint().1, epoch as u32);
+        archive.note_unreadable(heads.damaged);
         archive.replay(&layout, &log)?;
         let unsaved = (0..archive.shards.len()).filter(|&number| archive.is_unsaved(number));
         layout.images.iter().for_each(|images| images.note_named(unsaved.clone()));
@@ -160,22 +168,6 @@ impl BlocksGraph {
     pub fn version_bytes(&self) -> u64 {
         layout::version_bytes(&self.live.core)
     }
-}
-
-/// Reads what the heads of images say of their shards, on all threads.
-fn read_heads(
-    layout: &Blocks,
-    images: &Images,
-    found: &[FoundImage],
-) -> Result<Vec<Shared<Shard>>> {
-    let read = |found: &[FoundImage]| Shard::read_head(layout, images, &found[0]);
-    let heads = par::map_chunks(found, 1, read).into_iter().collect::<Result<Vec<_>>>()?;
-    let count = found.iter().map(|image| image.shard + 1).max().unwrap_or(0);
-    let mut shards: Vec<Shared<Shard>> = vec![Shared::default(); count];
-    for (head, image) in heads.into_iter().zip(found) {
-        shards[image.shard] = Shared::new(head);
-    }
-    Ok(shards)
 }
 
 /// Takes over which units are in use: those that images name, and their own.

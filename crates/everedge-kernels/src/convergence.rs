@@ -20,6 +20,9 @@ pub(crate) struct Stop {
 /// What most kernels advise.
 pub(crate) const ADVICE: &str = "allow more iterations or a larger tolerance";
 
+/// So many iterations without a smaller change bring none any more.
+const STALLED: u32 = 100;
+
 impl Stop {
     /// Lets `state` take steps. `next` finds what the next step leads to and returns by how much
     /// it would change the scores; `take` takes that step. Returns how many were taken, and by how
@@ -57,6 +60,41 @@ impl Stop {
         require(self.kernel, change < self.tolerance || is_done, || {
             format!("after {iterations} iterations one more still changes the scores by {change}")
         })
+    }
+}
+
+/// Notices that iterations which only a tolerance ends do not come to it.
+pub(crate) struct Progress {
+    kernel: &'static str,
+    is_endless: bool,
+    /// The smallest change so far.
+    least: f64,
+    /// Iterations since then.
+    since: u32,
+}
+
+impl Progress {
+    /// Watches iterations, of which there may be so many.
+    pub(crate) fn new(kernel: &'static str, iterations_max: u32) -> Self {
+        Self { kernel, is_endless: iterations_max == u32::MAX, least: f64::INFINITY, since: 0 }
+    }
+
+    /// Notes by how much an iteration has changed the scores.
+    ///
+    /// # Errors
+    /// [`NotConverged`](Error::NotConverged) if nothing but the tolerance ends the iterations, and many have not brought a
+    /// smaller change: rounding keeps the scores moving, or they go to and fro.
+    pub(crate) fn note(&mut self, iterations: u32, change: f64) -> Result<()> {
+        if change < self.least {
+            (self.least, self.since) = (change, 0);
+            return Ok(());
+        }
+        self.since += 1;
+        if !self.is_endless || self.since < STALLED {
+            return Ok(());
+        }
+        let advice = "choose a larger tolerance, a smaller damping or a number of iterations";
+        Err(Error::NotConverged { kernel: self.kernel, iterations, change, advice })
     }
 }
 

@@ -40,14 +40,16 @@ const PUSH_SHARE: u64 = 10;
 /// From so many steps on an iteration is a small part of them: later steps follow few edges.
 const STEPS_PER_CHECK: u32 = 24;
 const KERNEL: &str = "delta-pagerank";
+/// The least part of a vertex's first rank that is still passed on: less comes of rounding.
+const LEAST_SHARE: f64 = 1e-15;
 
 /// How close the ranks of [`delta_pagerank`] come, and their damping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeltaPageRankConfig {
     /// The part of its rank that a vertex passes on along its edges, from 0 to below 1.
     pub damping: f64,
-    /// How far ranks may be from the limit, all differences added up; above 0, and not so small that
-    /// the share of a vertex is no normal `f64`: residuals of a few bits never become smaller.
+    /// How far ranks may be from the limit, all differences added up; not so small that rounding, which residuals of equal
+    /// ranks carry along, keeps them above the share of a vertex.
     pub tolerance: f64,
 }
 
@@ -58,15 +60,15 @@ impl Default for DeltaPageRankConfig {
 }
 
 impl DeltaPageRankConfig {
-    fn check(&self, vertex_count: u32) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let fail = |name, value, expected| Err(Error::BadParameter { name, value, expected });
         if !(0.0..1.0).contains(&self.damping) {
             return fail("damping", self.damping, "from 0 to below 1");
         }
-        let threshold = self.threshold(vertex_count);
-        if threshold.is_nan() || threshold < f64::MIN_POSITIVE {
-            let expected = "above 0, and at least 2.3e-308 when divided by the number of vertices \
-                            and multiplied by 1 - damping";
+        let share = (1.0 - self.damping) * self.tolerance;
+        if share.is_nan() || share < LEAST_SHARE {
+            let expected =
+                "at least 1e-15 / (1 - damping): rounding keeps ranks from coming closer";
             return fail("tolerance", self.tolerance, expected);
         }
         Ok(())
@@ -213,8 +215,8 @@ impl<V: GraphView> ListVisitor for Pull<'_, V> {
 /// Ranks the vertices of `view`.
 ///
 /// # Errors
-/// [`BadParameter`](Error::BadParameter) if the damping is not from 0 to below 1, or the tolerance not
-/// above 0 or so small that the kernel would not end.
+/// [`BadParameter`](Error::BadParameter) if the damping is not from 0 to below 1, or the tolerance so small that the
+/// kernel would not end.
 ///
 /// # Example
 /// ```
@@ -231,7 +233,7 @@ pub fn delta_pagerank(
     view: &impl GraphView,
     config: &DeltaPageRankConfig,
 ) -> Result<DeltaPageRank> {
-    config.check(view.vertex_count())?;
+    config.check()?;
     let zeros = || Floats::zeros(view.vertex_bound() as usize);
     let (vertex_count, damping) = (f64::from(view.vertex_count()), config.damping);
     let mut state = State {
@@ -307,7 +309,7 @@ fn check_ranks(
     config: &DeltaPageRankConfig,
     result: &DeltaPageRank,
 ) -> Result<()> {
-    config.check(view.vertex_count())?;
+    config.check()?;
     let (rank, bound) = (&result.rank, view.vertex_bound());
     require(KERNEL, rank.len() == bound as usize, || {
         format!("{} ranks for {bound} ids", rank.len())

@@ -25,7 +25,7 @@
 
 use everedge_core::{Direction, GraphView, HOME_SPAN, ListVisitor, VertexId, par, watch};
 
-use crate::convergence::check_tolerance;
+use crate::convergence::{Progress, check_tolerance};
 use crate::error::require;
 use crate::frontier::VertexSet;
 use crate::spots::{LIST_MAX, Spots, check_all};
@@ -119,7 +119,8 @@ impl Quotient for f64 {
 ///
 /// # Errors
 /// [`BadParameter`](Error::BadParameter) if the damping is not from 0 to 1 or the tolerance is
-/// negative or not a number.
+/// negative or not a number; [`NotConverged`](Error::NotConverged) if iterations have no other end than a tolerance that
+/// they do not come to.
 ///
 /// # Example
 /// ```
@@ -147,10 +148,10 @@ pub fn pagerank_from(
     ranks: &[f64],
 ) -> Result<PageRank> {
     config.check()?;
-    Ok(match config.is_narrow() {
+    match config.is_narrow() {
         true => rank::<f32>(view, config, ranks),
         false => rank::<f64>(view, config, ranks),
-    })
+    }
 }
 
 /// Returns the ranks to begin with.
@@ -169,21 +170,27 @@ fn initial(view: &impl GraphView, vertices: &VertexSet, ranks: &[f64]) -> Vec<f6
     rank
 }
 
-fn rank<Q: Quotient>(view: &impl GraphView, config: &PageRankConfig, ranks: &[f64]) -> PageRank {
+fn rank<Q: Quotient>(
+    view: &impl GraphView,
+    config: &PageRankConfig,
+    ranks: &[f64],
+) -> Result<PageRank> {
     let bound = view.vertex_bound() as usize;
     let vertices = VertexSet::of(view);
     let rank = initial(view, &vertices, ranks);
     let mut result = PageRank { rank, iterations: 0, change: f64::INFINITY };
     let mut quotient = par::collect(bound, |_| Q::default());
     let degrees = kept_degrees::<Q>(view);
+    let mut progress = Progress::new(KERNEL, config.iterations_max);
     while result.iterations < config.iterations_max && result.change >= config.tolerance {
         let (rank, quotient) = (&mut result.rank, &mut quotient);
         result.change =
             iterate(view, &vertices, degrees.as_deref(), config.damping, rank, quotient);
         result.iterations += 1;
         watch::note(result.iterations.into(), config.iterations_max.into());
+        progress.note(result.iterations, result.change)?;
     }
-    result
+    Ok(result)
 }
 
 /// Does one iteration on `rank`, with `quotient` as scratch space; returns the sum of all changes.

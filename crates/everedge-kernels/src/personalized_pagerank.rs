@@ -26,6 +26,7 @@
 
 use everedge_core::{Direction, GraphView, VertexId, WeightedView, par, watch};
 
+use crate::convergence::Progress;
 use crate::error::{check_vertex, require};
 use crate::matrix::{Matrix, sum_of};
 use crate::pagerank::{Quotient, divide, kept_degrees};
@@ -213,7 +214,8 @@ fn divide_by<Q: Quotient>(weights: &[f64], rank: &[f64], quotient: &mut [Q]) -> 
 /// [`BadParameter`](Error::BadParameter) if the damping is not from 0 to 1, the tolerance is
 /// negative or not a number, or the weight of a start or their sum is;
 /// [`NotAVertex`](Error::NotAVertex) if a start is not a vertex; [`BadWeight`](Error::BadWeight) if
-/// weights count and that of an edge is negative or not a finite number.
+/// weights count and that of an edge is negative or not a finite number; [`NotConverged`](Error::NotConverged) as
+/// [`pagerank`](crate::pagerank()).
 ///
 /// # Example
 /// ```
@@ -256,10 +258,12 @@ fn rank<Q: Quotient>(
     let mut walk = Walk::<_, Q>::new(view, config)?;
     let rank = walk.starts.to_ranks(view);
     let mut result = PageRank { rank, iterations: 0, change: f64::INFINITY };
+    let mut progress = Progress::new(KERNEL, iterations_max);
     while result.iterations < iterations_max && result.change >= tolerance {
         result.change = walk.iterate(&mut result.rank);
         result.iterations += 1;
         watch::note(result.iterations.into(), iterations_max.into());
+        progress.note(result.iterations, result.change)?;
     }
     Ok(result)
 }

@@ -58,8 +58,9 @@ const PLACES: u64 = 248;
 
 /// Where nothing is pinned, this is the oldest.
 const NOTHING: u64 = u64::MAX - FIRST;
-/// So long a change in place waits for who copies what it changes, and looks so often.
+/// So long a change in place waits at first for who copies what it changes, and so long at most; and it looks so often.
 const COPY_TIME: Duration = Duration::from_millis(20);
+const COPY_TIME_MAX: Duration = Duration::from_secs(5);
 const COPY_PAUSE: Duration = Duration::from_micros(100);
 /// In the place of a log position that the writer has taken back.
 const TAKEN_BACK: u64 = u64::MAX;
@@ -170,6 +171,8 @@ pub struct Pins {
     looked_at: AtomicU64,
     /// How many changes in place go on.
     changing: Mutex<u32>,
+    /// How long the next change in place waits for who copies: twice as long after each that began in vain.
+    patience: Mutex<Duration>,
 }
 
 /// While it is there, something is changed in place (T5).
@@ -208,7 +211,7 @@ impl Pins {
 
     fn new(table: Table) -> Pins {
         let (newest, looked_at) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
-        Pins { table, newest, looked_at, changing: Mutex::new(0) }
+        Pins { table, newest, looked_at, changing: Mutex::new(0), patience: Mutex::new(COPY_TIME) }
     }
 
     /// Says that the state `number` is visible, and no older one will be found from now on.
@@ -244,15 +247,9 @@ impl Pins {
     }
 
     /// Says that something is changed in place, until what is returned is dropped. Waits a moment for who just
-    /// copies it, and then lets that begin anew.
+    /// copies it, and then lets that begin anew: the next time for longer, so that large files are copied, too.
     pub fn change_in_place(&self) -> Changing<'_> {
-        let start = Instant::now();
-        while self.oldest_position() != NOTHING {
-            if start.elapsed() > COPY_TIME {
-                self.take_positions_back();
-            }
-            sleep(COPY_PAUSE);
-        }
+        self.wait_for_copies();
         let mut changing = lock(&self.changing);
         *changing += 1;
         if *changing == 1 {
@@ -260,6 +257,23 @@ impl Pins {
             fence(SeqCst);
         }
         Changing(self)
+    }
+
+    fn wait_for_copies(&self) {
+        if self.oldest_position() == NOTHING {
+            return;
+        }
+        let start = Instant::now();
+        let mut patience = lock(&self.patience);
+        let mut is_taken_back = false;
+        while self.oldest_position() != NOTHING {
+            if start.elapsed() > *patience {
+                self.take_positions_back();
+                is_taken_back = true;
+            }
+            sleep(COPY_PAUSE);
+        }
+        *patience = if is_taken_back { (*patience * 2).min(COPY_TIME_MAX) } else { COPY_TIME };
     }
 
     /// Takes all positions in the log back: who copies it begins anew.
@@ -414,6 +428,7 @@ impl Drop for Pin {
 #[cfg(test)]
 mod tests {
     use std::fs::{File, OpenOptions};
+    use std::sync::atomic::AtomicBool;
 
     use super::*;
 
@@ -507,5 +522,34 @@ mod tests {
         (0..100).for_each(|_| drop(pins.change_in_place()));
         assert!(start.elapsed() < 20 * COPY_TIME, "{:?}", start.elapsed());
         assert!(!pin.release_log(), "what it has copied does not count");
+    }
+
+    /// However many changes there are, a reader gets the time that it needs to copy what is large.
+    #[test]
+    fn a_reader_that_was_held_up_gets_more_time() {
+        let home = tempfile::tempdir().unwrap();
+        let pins = writer(home.path());
+        let pin = reader(home.path());
+        let is_copied = AtomicBool::new(false);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                while !is_copied.load(SeqCst) {
+                    drop(pins.change_in_place());
+                    sleep(COPY_TIME / 4);
+                }
+            });
+            let start = Instant::now();
+            loop {
+                pin.pin_log();
+                let changes = pin.changes();
+                sleep(COPY_TIME * 8);
+                let is_one_state = changes.is_multiple_of(2) && pin.changes() == changes;
+                if pin.release_log() && is_one_state || start.elapsed() > COPY_TIME_MAX {
+                    break;
+                }
+            }
+            is_copied.store(true, SeqCst);
+            assert!(start.elapsed() < COPY_TIME_MAX, "it never had the time");
+        });
     }
 }

@@ -77,7 +77,7 @@ impl Graph {
         created: &Bound<'py, PyList>,
     ) -> PyResult<Bound<'py, Self>> {
         let ids = ids.parse().map_err(|error: StorageError| exception(error.into()))?;
-        let options = GraphOptions { ids, ..chosen.options() };
+        let options = GraphOptions { ids, ..chosen.options()? };
         let graph = py.detach(|| everedge::Graph::create(&path, &options, meter));
         Self::put_into(created, graph.map_err(exception)?)
     }
@@ -94,7 +94,7 @@ impl Graph {
         created: &Bound<'py, PyList>,
     ) -> PyResult<Bound<'py, Self>> {
         let ingest = ingest.options().map_err(exception)?;
-        let (options, choices, files) = (chosen.options(), chosen.choices(meter), [first_file]);
+        let (options, choices, files) = (chosen.options()?, chosen.choices(meter), [first_file]);
         let create = |_: Tell<'_>| {
             everedge::Graph::open_or_create(&path, &options, choices, &files, &ingest)
         };
@@ -143,10 +143,18 @@ impl Graph {
         Ok(if is_timeline { "timeline" } else { "graph" })
     }
 
-    /// Returns how many updates the graph has taken.
-    fn sequence(&self, py: Python<'_>) -> PyResult<u64> {
+    /// Returns how many updates the graph has taken, the number of its newest version, 0 without one, and how many
+    /// versions it has.
+    fn state(&self, py: Python<'_>) -> PyResult<(u64, u64, u64)> {
         let graph = self.handle.get()?;
-        py.detach(|| graph.sequence()).map_err(exception)
+        let state = || {
+            // Versions that are damaged say so when they are asked.
+            let timeline = graph.timeline().ok().flatten();
+            let versions = timeline.map_or_else(Vec::new, |timeline| timeline.versions());
+            let newest = versions.last().map_or(0, |version| version.number);
+            Ok((graph.sequence()?, newest, versions.len() as u64))
+        };
+        py.detach(state).map_err(exception)
     }
 
     /// Takes files in; calls `progress(path, bytes_read, bytes_total, edges)` after each batch, with the

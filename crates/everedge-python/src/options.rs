@@ -30,8 +30,8 @@ impl Chosen {
 
 impl Chosen {
     /// Returns the options of a new graph.
-    pub(crate) fn options(&self) -> GraphOptions {
-        self.words.apply(GraphOptions::default())
+    pub(crate) fn options(&self) -> PyResult<GraphOptions> {
+        self.words.options().map_err(exception)
     }
 
     /// Returns what is left to the first file.

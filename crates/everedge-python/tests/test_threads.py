@@ -134,6 +134,95 @@ def test_readers_refresh_while_others_read(path: Path) -> None:
     assert reader.snapshot().num_edges == 1020
 
 
+def test_a_slow_refresh_does_not_take_the_place_of_a_newer_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from everedge import _graph
+
+    class Native:
+        """Holds the slow thread up once it has opened the graph."""
+
+        class Graph:
+            @staticmethod
+            def open_read_only(path: str) -> object:
+                opened = real.Graph.open_read_only(path)
+                if threading.current_thread() is slow:
+                    is_open.set()
+                    go_on.wait(20)
+                return opened
+
+    real = _graph._native
+    is_open, go_on = threading.Event(), threading.Event()
+    writer = fresh(path)
+    reader = everedge.Graph(path, mode="r")
+    monkeypatch.setattr(_graph, "_native", Native)
+    slow = threading.Thread(target=reader.refresh)
+    slow.start()
+    assert is_open.wait(20)
+    writer.add_edges([1], [2])
+    assert reader.refresh()
+    edges = reader.stats().edges
+    go_on.set()
+    slow.join(20)
+    assert reader.stats().edges == edges
+    monkeypatch.undo()
+    # Versions are something new, too.
+    assert not reader.refresh()
+    writer.commit("monday")
+    assert reader.refresh() and not reader.refresh()
+    assert reader.stats().versions == 1
+
+
+def test_a_new_graph_is_made_where_it_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with everedge.Graph("lazy") as graph:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        graph.add_edges([1], [2])
+    assert (tmp_path / "lazy").is_dir() and not (tmp_path / "elsewhere" / "lazy").exists()
+
+
+@pytest.mark.parametrize("work", ["close", "create"])
+def test_a_signal_handler_may_close_the_graph(tmp_path: Path, work: str) -> None:
+    script = """
+import os, signal, sys, threading, time
+import everedge
+
+work, fifo = sys.argv[1:]
+graph = everedge.Graph("graph")
+if work == "close":
+    graph.add_edges(range(300_000), range(1, 300_001))
+signal.signal(signal.SIGALRM, lambda number, frame: graph.close())
+if work == "close":
+    # While it is closed, if the machine is so fast.
+    signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+    graph.close()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+else:
+    os.mkfifo(fifo)
+    end = os.open(fifo, os.O_RDWR)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    threading.Timer(0.8, lambda: os.write(end, b"1 2\\n" * 100) and os.close(end)).start()
+    try:
+        graph.ingest(fifo, format="edge-list")
+    except everedge.ClosedError:
+        print("closed meanwhile")
+try:
+    graph.stats()
+except everedge.ClosedError:
+    print("closed")
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", script, work, str(tmp_path / "fifo")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert ran.stdout.splitlines()[-1] == "closed", ran.stdout
+
+
 def test_another_thread_may_collect_it(path: Path) -> None:
     box: list[object] = [graph := fresh(path), graph.snapshot()]
     del graph

@@ -18,10 +18,8 @@ use crate::id_map::json_of;
 use crate::kernel::{Convention, Kernel, Parameters};
 use crate::{Error, ExternalId, IdKind, Result, RunOptions, Values, Verify, View};
 
-/// How many leading vertices a result names unless told.
-const TOP: usize = 10;
 /// Vertices in a piece of work that takes little for each.
-const GRAIN: u32 = 1 << 14;
+pub(crate) const GRAIN: u32 = 1 << 14;
 /// Ranges of ids in a piece of such work: most layouts name short ones.
 const RANGES: usize = 16;
 
@@ -363,7 +361,15 @@ impl<V: WeightedView> Question<'_, V> {
             let others = labels.iter().filter(|&&owner| owner != NO_LABEL);
             others.filter(|&&owner| !owners.contains(owner)).for_each(|&v| _ = owners.insert(v));
         });
-        let summary = json!({ "communities": Bitmap::from(owners).count() });
+        let owner_of = |v: usize| match cdlp.label[v] {
+            NO_LABEL => NO_COMPONENT,
+            owner => self.id_at(owner),
+        };
+        let communities = par::collect(cdlp.label.len(), owner_of);
+        let summary = json!({
+            "communities": Bitmap::from(owners).count(),
+            "top": self.names.largest(&communities, self.options.top_count()),
+        });
         let are_texts = self.names.id_kind() == IdKind::Text;
         let label = |owner: VertexId| match &labels {
             _ if owner == NO_LABEL => u64::MAX,
@@ -402,8 +408,11 @@ impl<V: WeightedView> Question<'_, V> {
 
     /// The names of the first of `vertices`.
     pub(crate) fn first(&self, vertices: &[VertexId]) -> Value {
-        let top = self.options.top.unwrap_or(TOP);
-        vertices.iter().take(top).map(|&v| self.names.json_name(self.id_at(v))).collect()
+        vertices
+            .iter()
+            .take(self.options.top_count())
+            .map(|&v| self.names.json_name(self.id_at(v)))
+            .collect()
     }
 
     /// Runs a kernel as often as asked for and verifies its last result. The answer that comes with
@@ -453,30 +462,9 @@ impl<V: WeightedView> Question<'_, V> {
         PageRankConfig { damping, iterations_max, tolerance }
     }
 
-    /// The names of the vertices of largest score with their scores, the smaller id first among
-    /// equals.
+    /// The names of the vertices of largest score with their scores.
     pub(crate) fn leaders(&self, score: &[f64]) -> Value {
-        let ids = self.names.naming.ids_before();
-        let id = |v: &VertexId| ids.map_or(*v, |ids| ids[*v as usize]);
-        let by_score = |u: &VertexId, v: &VertexId| {
-            let order = score[*v as usize].total_cmp(&score[*u as usize]);
-            order.then_with(|| id(u).cmp(&id(v)))
-        };
-        let top = self.options.top.unwrap_or(TOP);
-        let first_of = |mut order: Vec<VertexId>| {
-            if top < order.len() {
-                order.select_nth_unstable_by(top, by_score);
-                order.truncate(top);
-            }
-            order
-        };
-        let leaders = par::map_ranges(score.len() as u32, GRAIN, |range| {
-            first_of(range.filter(|&v| score[v as usize] > 0.0).collect())
-        });
-        let mut order = first_of(leaders.concat());
-        order.sort_unstable_by(by_score);
-        let row = |v: VertexId| json!([self.names.json_name(self.id_at(v)), score[v as usize]]);
-        order.into_iter().map(row).collect()
+        self.names.leaders(score, self.options.top_count(), |score| (score > 0.0).then_some(score))
     }
 }
 

@@ -91,7 +91,7 @@ impl Graph {
             return graph.close_with(outcome);
         }
         let had_directory = path.exists();
-        let options = chosen.apply(GraphOptions::default());
+        let options = chosen.options()?;
         let (graph, guessed) = Self::create_for(path, &options, *choices, &sources, ingest)?;
         let is_integer = graph.options().ids == IdKind::Integer;
         let outcome = graph.ingest_sources(&sources, ingest, progress);
@@ -172,6 +172,9 @@ impl Graph {
     pub fn check_chosen(&self, chosen: &Chosen, ids: IdChoice) -> Result<()> {
         let found = self.options();
         let ids = kind_beside(ids, found.ids);
+        if !chosen.has("layout") {
+            chosen.check_layout(found)?;
+        }
         check_alike(found, &GraphOptions { ids, ..chosen.apply(found.clone()) })
     }
 

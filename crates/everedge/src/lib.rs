@@ -53,6 +53,7 @@ mod stream;
 mod taker;
 mod tasks;
 mod timeline;
+mod top;
 mod transaction;
 mod updates;
 mod value_table;

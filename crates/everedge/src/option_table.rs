@@ -8,7 +8,7 @@ use std::str::FromStr;
 use everedge_medium::MediumKind;
 use serde_json::{Value, json};
 
-use crate::{Error, GraphOptions, Result};
+use crate::{Error, GraphOptions, Layout, Result};
 
 /// An option of a new graph. All are kept in its manifest and fixed from then on.
 #[derive(Debug)]
@@ -114,6 +114,45 @@ impl Chosen {
     /// Returns the names of what was chosen.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().map(|(option, _)| option.name)
+    }
+
+    /// Returns the options of a new graph.
+    ///
+    /// # Errors
+    /// As [`Self::check_layout`].
+    pub fn options(&self) -> Result<GraphOptions> {
+        let options = self.apply(GraphOptions::default());
+        self.check_layout(&options)?;
+        Ok(options)
+    }
+
+    /// Checks that the layout of a graph has each option that was chosen.
+    ///
+    /// # Errors
+    /// `InvalidInput` names an option that only other layouts have, and those.
+    pub(crate) fn check_layout(&self, options: &GraphOptions) -> Result<()> {
+        for (option, word) in &self.0 {
+            let counts = |layout| {
+                let without = GraphOptions { layout, ..options.clone() };
+                let mut with = without.clone();
+                // What changes nothing at all is what holds without it.
+                option.set(&mut with, word).is_ok()
+                    && (option.get(&with) == option.get(&without)
+                        || with.to_json() != without.to_json())
+            };
+            if !counts(options.layout) {
+                let layouts = Layout::ALL.into_iter().filter(|&layout| counts(layout));
+                let layouts: Vec<String> = layouts.map(|layout| layout.to_string()).collect();
+                return Err(Error::invalid(format!(
+                    "`{}` is an option of the layout {}; the layout of the graph is {}: leave the option out, or make a \
+                     graph of that layout",
+                    option.name,
+                    layouts.join(" and "),
+                    options.layout
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Puts what was chosen into options.

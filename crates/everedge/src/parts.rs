@@ -124,8 +124,12 @@ impl<V: WeightedView> Question<'_, V> {
             |found| kernels::verify_bipartition(self.any, found),
         )?;
         let is_bipartite = found.is_bipartite();
-        let summary =
-            json!({ "bipartite": is_bipartite, "odd_cycle": self.named(&found.odd_cycle) });
+        let sides = [0, 1].map(|side| found.color.iter().filter(|&&color| color == side).count());
+        let summary = json!({
+            "bipartite": is_bipartite,
+            "sides": sides,
+            "odd_cycle": self.named(&found.odd_cycle),
+        });
         let colors = || found.color.iter().map(|&color| color.into()).collect();
         let values = if is_bipartite { Values::Count(colors()) } else { Values::None };
         Ok(Answer { summary, values, ..answer })

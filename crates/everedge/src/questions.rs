@@ -79,7 +79,7 @@ impl Along {
 
 impl View {
     /// Returns the sources, destinations and weights (1 if there are none) of the edges of some vertices, those of one
-    /// after the other; of each those that leave it first. Without directions the vertex that was asked for is
+    /// after the other; of each those that leave it first, and of both directions a self-loop once. Without directions the vertex that was asked for is
     /// the source.
     ///
     /// Cost: their edges; every edge if in-neighbors are asked for and not kept.
@@ -103,6 +103,8 @@ impl View {
             dst.push(v);
             weights.push(weight);
         };
+        // A self-loop that leaves its vertex enters it, too.
+        let is_new = |u, v| u != v || directions.len() == 1;
         for &v in vertices {
             for direction in directions {
                 match (direction, &into) {
@@ -110,10 +112,12 @@ impl View {
                         self.any.out_edges(v).for_each(|(w, weight)| add((v, w, weight)))
                     }
                     (Direction::In, Some(into)) => {
-                        into[&v].iter().for_each(|&(u, weight)| add((u, v, weight)));
+                        let edges = into[&v].iter().filter(|&&(u, _)| is_new(u, v));
+                        edges.for_each(|&(u, weight)| add((u, v, weight)));
                     }
                     (Direction::In, None) => {
-                        self.any.in_edges(v).for_each(|(u, weight)| add((u, v, weight)));
+                        let edges = self.any.in_edges(v).filter(|&(u, _)| is_new(u, v));
+                        edges.for_each(|(u, weight)| add((u, v, weight)));
                     }
                 }
             }
@@ -146,8 +150,12 @@ impl View {
         let entering: Box<dyn Fn(VertexId) -> u32> = match self.any.has_in_neighbors() {
             true => Box::new(|v| self.any.in_degree(v)),
             false => {
-                let into = self.edges_into(vertices);
-                Box::new(move |v| into[&v].len() as u32)
+                let mut counts: FxHashMap<_, _> = vertices.iter().map(|&v| (v, 0)).collect();
+                let Ok(()) = self.for_each_arc(|_, v, _| {
+                    counts.entry(v).and_modify(|count| *count += 1);
+                    Ok::<(), Infallible>(())
+                });
+                Box::new(move |v| counts[&v])
             }
         };
         let degrees = vertices.iter().map(|&v| (self.any.out_degree(v), entering(v))).collect();
@@ -239,8 +247,10 @@ impl View {
         for &(u, v) in pairs {
             self.check_vertices(&[u, v])?;
         }
-        let scores = |any: &AnyView| kernels::similarity(any, pairs, measure);
-        self.ask_both_ways(watch, scores)
+        self.ask_both_ways(watch, |any, place| {
+            let pairs: Vec<Edge> = pairs.iter().map(|&(u, v)| (place(u), place(v))).collect();
+            kernels::similarity(any, &pairs, measure)
+        })
     }
 
     /// Returns the vertices that share neighbors with one and are the most similar to it: `count` of them at most, with
@@ -258,7 +268,10 @@ impl View {
         watch: &Watch,
     ) -> Result<Vec<(VertexId, f64)>> {
         self.check_vertices(&[v])?;
-        self.ask_both_ways(watch, |any| kernels::most_similar(any, v, count, measure))
+        let found = self.ask_both_ways(watch, |any, place| {
+            kernels::most_similar(any, place(v), count, measure)
+        })?;
+        Ok(found.into_iter().map(|(row, score)| (self.id_of_row(row), score)).collect())
     }
 
     /// Returns the modularity of a division of all vertices: the group of each is at its [`row_of`](Self::row_of). Weights
@@ -291,17 +304,21 @@ impl View {
         Ok(found.map_err(|error| Error::kernel(error, |v| name(v).to_string()))?.value)
     }
 
-    /// Asks what looks at edges from both ends.
+    /// Asks what looks at edges from both ends and keeps arrays by vertex. `ask` is given what it asks, and what tells the
+    /// [row](Self::row_of) of a vertex, by which that has it.
     fn ask_both_ways<T>(
         &self,
         watch: &Watch,
-        ask: impl FnOnce(&AnyView) -> kernels::Result<T>,
+        ask: impl FnOnce(&AnyView, &dyn Fn(VertexId) -> VertexId) -> kernels::Result<T>,
     ) -> Result<T> {
-        let copy = (!self.any.has_in_neighbors()).then(|| AnyView::Csr(Csr::from_view(&self.any)));
+        let has_to = self.numbering().is_some() || !self.any.has_in_neighbors();
+        let copy = has_to.then(|| self.copy(false));
         let any = copy.as_ref().unwrap_or(&self.any);
-        let found = watch.run(|| ask(any)).map_err(|_cancelled| Error::Interrupted)?;
+        let row = |v| self.row_of(v).map_or(v, |row| row as VertexId);
+        let found = watch.run(|| ask(any, &row)).map_err(|_cancelled| Error::Interrupted)?;
         self.check_reads()?;
-        found.map_err(|error| Error::kernel(error, |v| self.name_of(v).to_string()))
+        let name = |row| self.name_of(self.id_of_row(row)).to_string();
+        found.map_err(|error| Error::kernel(error, name))
     }
 
     /// Returns the graph of some vertices and the edges between them, as a view in memory: their names and weights are

@@ -28,6 +28,11 @@ impl View {
         }
     }
 
+    /// Returns the id of a row.
+    pub(crate) fn id_of_row(&self, row: u32) -> VertexId {
+        self.numbering().map_or(row, |numbering| numbering.ids()[row as usize])
+    }
+
     /// Returns the id of each row.
     pub(crate) fn row_ids(&self) -> impl Iterator<Item = VertexId> {
         let (listed, rest) = match self.numbering() {

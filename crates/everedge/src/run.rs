@@ -47,7 +47,7 @@ impl FromStr for Verify {
 pub struct RunOptions {
     /// What the kernel is told.
     pub parameters: Parameters,
-    /// How many leading vertices the result names; 10 if `None`.
+    /// How many leading vertices, components or edges the result names; 10 if `None`.
     pub top: Option<usize>,
     /// How often it runs; once if 0.
     pub trials: usize,
@@ -59,6 +59,13 @@ pub struct RunOptions {
     pub verify: Verify,
     /// Sees how far it is, and may cancel it.
     pub watch: Watch,
+}
+
+impl RunOptions {
+    /// How many leading vertices, components or edges the result names.
+    pub(crate) fn top_count(&self) -> usize {
+        self.top.unwrap_or(10)
+    }
 }
 
 impl From<Parameters> for RunOptions {
@@ -112,7 +119,13 @@ impl View {
             return Err(lacks_in_neighbors(kernel));
         }
         let _foreground = Foreground::new();
-        let run = || options.watch.run(|| self.answer(kernel, options, &[]));
+        let answer = || -> Result<RunReport> {
+            let mut report = self.answer(kernel, options, &[])?;
+            self.add_top(kernel, &report.values, options.top_count(), &mut report.result);
+            self.check_reads()?;
+            Ok(report)
+        };
+        let run = || options.watch.run(answer);
         on_threads(options.threads, run)?.map_err(|_cancelled| Error::Interrupted)?
     }
 
@@ -163,8 +176,8 @@ impl View {
         self.any.store().map_or(Ok(()), |store| Ok(store.check()?))
     }
 
-    /// Whether it is a sealed graph without in-neighbors.
-    fn lacks_in_neighbors(&self) -> bool {
+    /// Whether it is a sealed graph without in-neighbors, on which most kernels do not run.
+    pub fn lacks_in_neighbors(&self) -> bool {
         self.any.store().is_some() && !self.any.has_in_neighbors()
     }
 

@@ -1,6 +1,7 @@
 //! The answer of a kernel as a table, for data frames and databases.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use everedge_core::{Edge, VertexId};
 use everedge_io::{Cells, TableFormat, TableWriter};
@@ -49,21 +50,24 @@ impl<W: Write + Send> ValueTable<W> {
         row_of: impl Fn(VertexId) -> usize,
     ) -> io::Result<()> {
         let names = Names { view, are_texts: view.id_kind() == IdKind::Text };
+        let versions = |len| version.map(|version| Cells::Numbers(vec![Some(version); len]));
+        let mut write = |len, of_rows: Vec<Cells>| {
+            let columns = versions(len).into_iter().chain(of_rows).collect();
+            self.writer.write(columns).map_err(io::Error::other)
+        };
         if let Values::Edges(edges, weights) = values {
-            for (number, edges) in edges.chunks(BATCH_ROWS).enumerate() {
-                let start = number * BATCH_ROWS;
-                let weights = weights.as_ref().map(|all| &all[start..start + edges.len()]);
-                self.writer.write(names.edges(edges, weights)).map_err(io::Error::other)?;
+            for rows in pieces(edges.len()) {
+                let weights = weights.as_ref().map(|all| &all[rows.clone()]);
+                write(rows.len(), names.edges(&edges[rows], weights))?;
             }
-            return view.check_reads().map_err(io::Error::other);
-        }
-        let ids = values.ids(view)?;
-        for ids in ids.chunks(BATCH_ROWS) {
-            let mut columns: Vec<Cells> = Vec::new();
-            columns.extend(version.map(|version| Cells::Numbers(vec![Some(version); ids.len()])));
-            columns.push(names.cells(ids.iter().map(|&v| Some(v))));
-            columns.extend(names.values(values, ids, &row_of));
-            self.writer.write(columns).map_err(io::Error::other)?;
+        } else if !matches!(values, Values::None) {
+            let ids = values.ids(view)?;
+            for rows in pieces(ids.len()) {
+                let ids = &ids[rows];
+                let mut columns = vec![names.cells(ids.iter().map(|&v| Some(v)))];
+                columns.extend(names.values(values, ids, &row_of));
+                write(ids.len(), columns)?;
+            }
         }
         view.check_reads().map_err(io::Error::other)
     }
@@ -77,17 +81,22 @@ impl<W: Write + Send> ValueTable<W> {
     }
 }
 
+/// Returns the rows that are written together; an empty range, which says what columns hold, if there are none.
+fn pieces(rows: usize) -> impl Iterator<Item = Range<usize>> {
+    let piece = move |start: usize| start..(start + BATCH_ROWS).min(rows);
+    (0..rows.max(1)).step_by(BATCH_ROWS).map(piece)
+}
+
 /// Returns what the columns are called.
 fn names(values: &Values, has_versions: bool) -> &'static [&'static str] {
-    match (values, has_versions) {
-        (Values::Vertices(_) | Values::Order(_) | Values::None, _) => &["id"],
-        (Values::Edges(_, None), _) => &["src", "dst"],
-        (Values::Edges(_, Some(_)), _) => &["src", "dst", "weight"],
-        (Values::Scores(_), false) => &["id", "hub", "authority"],
-        (Values::Scores(_), true) => &["version", "id", "hub", "authority"],
-        (_, false) => &["id", "value"],
-        (_, true) => &["version", "id", "value"],
-    }
+    let with_version: &[&str] = match values {
+        Values::Vertices(_) | Values::Order(_) | Values::None => &["version", "id"],
+        Values::Edges(_, None) => &["version", "src", "dst"],
+        Values::Edges(_, Some(_)) => &["version", "src", "dst", "weight"],
+        Values::Scores(_) => &["version", "id", "hub", "authority"],
+        _ => &["version", "id", "value"],
+    };
+    &with_version[usize::from(!has_versions)..]
 }
 
 /// What the vertices of a view are called.

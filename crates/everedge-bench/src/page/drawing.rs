@@ -126,13 +126,19 @@ pub struct Path {
 impl Path {
     /// Returns a path that begins at `at`.
     pub fn from(at: (f64, f64)) -> Self {
-        Self { commands: format!("M{} {}", number(at.0), number(at.1)) }
+        Self::default().jump(at)
     }
 
     /// Returns a path through all places, or nothing if there are none.
     pub fn through(mut at: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
         let first = at.next()?;
         Some(at.fold(Self::from(first), Self::line))
+    }
+
+    /// Jumps to `at`, and goes on from there.
+    pub fn jump(mut self, at: (f64, f64)) -> Self {
+        self.commands.push_str(&format!("M{} {}", number(at.0), number(at.1)));
+        self
     }
 
     /// Goes straight on to `to`.

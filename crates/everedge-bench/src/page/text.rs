@@ -41,6 +41,26 @@ pub fn fit(text: &str, width: f64) -> String {
     kept + "…"
 }
 
+/// Returns the text in one line of `width` pixels, or in two that are broken after a sign or a space where one is near; what
+/// does not fit then is cut off as by [`fit`].
+pub fn lines(text: &str, width: f64) -> Vec<String> {
+    if fit(text, width) == text {
+        return vec![text.to_owned()];
+    }
+    let mut fitting = 0;
+    let mut after_sign = None;
+    for (at, c) in text.char_indices() {
+        let end = at + c.len_utf8();
+        if text_width(&text[..end]) > width {
+            break;
+        }
+        fitting = end;
+        after_sign = if c.is_alphanumeric() { after_sign } else { Some(end) };
+    }
+    let end = after_sign.filter(|end| end * 2 > fitting).unwrap_or(fitting);
+    vec![text[..end].trim_end().to_owned(), fit(&text[end..], width)]
+}
+
 /// Returns a number of things: `1 package`, `2 packages`.
 pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
@@ -69,6 +89,15 @@ pub(super) fn tick_label(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_text_has_two_lines() {
+        assert_eq!(lines("short", 40.0), ["short"]);
+        assert_eq!(lines("education-desktop-other", 100.0), ["education-", "desktop-other"]);
+        assert_eq!(lines("aaaaaaaaaaaa", 50.0), ["aaaaaa", "aaaaaa"]);
+        assert_eq!(lines("aaaaaaaaaaaaaaaaaaaa", 50.0)[1], "aaaaa…");
+        assert_eq!(lines("", 0.0), [""]);
+    }
 
     #[test]
     fn numbers_read_well() {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use everedge::View;
 use everedge_bench::page;
 
-pub(crate) use self::bars::{Column, columns, component_tail, largest_share};
+pub(crate) use self::bars::{columns, component_tail, largest_share};
 pub(crate) use self::degrees::{DegreeLine, draw as degrees};
 pub(crate) use self::neighborhood::{Titles, draw as neighborhood};
 pub(crate) use self::versions::draw as over_versions;
@@ -71,7 +71,8 @@ pub(crate) fn counts(values: impl Iterator<Item = u64>) -> Vec<Count> {
     counts.into_iter().map(|(value, count)| Count { value, count }).collect()
 }
 
-/// Returns how many vertices have which degree; `degrees` is indexed by vertex.
+/// Returns how many vertices have which degree; that of each stands at its row.
 pub(crate) fn degree_counts(view: &View, degrees: &[u32]) -> Vec<Count> {
-    counts(view.vertices().into_iter().map(|v| degrees[v as usize].into()))
+    let rows = view.vertices().into_iter().filter_map(|v| view.row_of(v));
+    counts(rows.map(|row| degrees[row].into()))
 }

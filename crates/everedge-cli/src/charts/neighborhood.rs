@@ -12,17 +12,21 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use everedge_bench::count;
-use everedge_bench::page::{Anchor, Drawing, FONT, Path, fit, text_width};
+use everedge_bench::page::{Anchor, Drawing, FONT, Path, lines, text_width};
 
 use super::Neighborhood;
 
 /// Vertices that a column shows.
 const COLUMN_MAX: usize = 13;
-/// Height of a row, in pixels.
-const ROW_HEIGHT: f64 = 30.0;
-/// Height of the box around a name.
+/// Height of the box around a name of one line, in pixels.
 const BOX_HEIGHT: f64 = 22.0;
-/// Space between two columns, for the lines, at least.
+/// Height of a line of text.
+const LINE_HEIGHT: f64 = 14.0;
+/// Space between two boxes of a column.
+const GAP: f64 = 8.0;
+/// Space between a name and its box, on both sides together.
+const PADDING: f64 = 16.0;
+/// Space between two columns, for the lines, at least; half of it in a narrow drawing.
 const CHANNEL: f64 = 44.0;
 /// How far right of its boxes the curve of an arc is pulled.
 const ARC_PULL: f64 = 18.0;
@@ -53,6 +57,14 @@ struct Place {
     left: f64,
     right: f64,
     y: f64,
+    /// The name, in one line or two.
+    lines: Vec<String>,
+}
+
+impl Place {
+    fn height(&self) -> f64 {
+        BOX_HEIGHT + (self.lines.len() - 1) as f64 * LINE_HEIGHT
+    }
 }
 
 /// Draws the neighborhood; with a small `width` without the neighbors of neighbors.
@@ -70,11 +82,12 @@ pub(crate) fn draw(width: f64, neighborhood: &Neighborhood, titles: &Titles) -> 
     layers.left_out[CENTER + 1] += after;
     layers.untangle(&edges);
     let places = place(width, &layers);
-    let rows = layers.columns.iter().map(Vec::len).max().unwrap_or(0) + 1;
-    let mut drawing = Drawing::new(width, 30.0 + rows as f64 * ROW_HEIGHT);
+    let row_height = row_height(&places);
+    let rows = layers.columns.iter().map(Vec::len).max().unwrap_or(0) as f64;
+    let mut drawing = Drawing::new(width, 60.0 + rows * row_height);
     draw_edges(&mut drawing, &neighborhood.center, &edges, &places);
     draw_boxes(&mut drawing, &neighborhood.center, &places);
-    draw_titles(&mut drawing, width, &layers, (&places, titles));
+    draw_titles(&mut drawing, (width, row_height), &layers, (&places, titles));
     drawing
 }
 
@@ -150,10 +163,10 @@ fn order_by_mean(column: &mut [&str], beside: &[&str], edges: &BTreeSet<(&str, &
 /// is not room for all, the center keeps its width, up to a third, and the others shrink.
 fn place<'a>(width: f64, layers: &Layers<'a>) -> BTreeMap<&'a str, Place> {
     let channels = layers.columns.iter().filter(|names| !names.is_empty()).count().max(2) - 1;
-    let room = width - CHANNEL * channels as f64 - ARC_ROOM;
+    let channel = if width < NARROW { CHANNEL / 2.0 } else { CHANNEL };
+    let room = width - channel * channels as f64 - ARC_ROOM;
     let widths = column_widths(layers, room);
     let free = (room - widths.iter().sum::<f64>()).max(0.0) / channels as f64;
-    let rows = layers.columns.iter().map(Vec::len).max().unwrap_or(0);
     let mut places = BTreeMap::new();
     let mut left = 1.0;
     for (column, names) in layers.columns.iter().enumerate() {
@@ -161,26 +174,39 @@ fn place<'a>(width: f64, layers: &Layers<'a>) -> BTreeMap<&'a str, Place> {
             continue;
         }
         let right = left + widths[column];
-        let top = 40.0 + (rows - names.len()) as f64 * ROW_HEIGHT / 2.0;
-        for (row, name) in names.iter().enumerate() {
-            let y = top + row as f64 * ROW_HEIGHT;
-            let own = (text_width(name) + 16.0).min(right - left);
+        for name in names {
+            let lines = lines(name, right - left - PADDING / 2.0);
+            let longest = lines.iter().map(|line| text_width(line)).fold(0.0, f64::max);
+            let own = (longest + PADDING).min(right - left);
             let (from, to) = match column {
                 0 => (right - own, right),
                 CENTER => (left, right),
                 _ => (left, left + own),
             };
-            places.insert(*name, Place { column, left: from, right: to, y });
+            places.insert(*name, Place { column, left: from, right: to, y: 0.0, lines });
         }
-        left = right + CHANNEL + free;
+        left = right + channel + free;
+    }
+    let row_height = row_height(&places);
+    let rows = layers.columns.iter().map(Vec::len).max().unwrap_or(0);
+    for names in &layers.columns {
+        let top = 25.0 + (rows - names.len() + 1) as f64 * row_height / 2.0;
+        for (row, name) in names.iter().enumerate() {
+            places.entry(name).and_modify(|place| place.y = top + row as f64 * row_height);
+        }
     }
     places
+}
+
+/// Returns the height of a row: that of the highest box, and space.
+fn row_height(places: &BTreeMap<&str, Place>) -> f64 {
+    places.values().map(Place::height).fold(BOX_HEIGHT, f64::max) + GAP
 }
 
 fn column_widths(layers: &Layers<'_>, room: f64) -> Vec<f64> {
     let width = |names: &Vec<&str>| match names.is_empty() {
         true => 0.0,
-        false => names.iter().map(|name| text_width(name) + 16.0).fold(40.0, f64::max),
+        false => names.iter().map(|name| text_width(name) + PADDING).fold(40.0, f64::max),
     };
     let mut widths: Vec<f64> = layers.columns.iter().map(width).collect();
     let center = widths[CENTER].min(room / 3.0);
@@ -231,17 +257,21 @@ fn arc(start: &Place, end: &Place) -> Path {
 fn draw_boxes(drawing: &mut Drawing, center: &str, places: &BTreeMap<&str, Place>) {
     for (name, place) in places {
         let class = if *name == center { "box center" } else { "box" };
-        let size = (place.right - place.left, BOX_HEIGHT);
-        let middle = ((place.left + place.right) / 2.0, place.y + FONT * 0.35);
-        drawing.rect(class, (place.left, place.y - BOX_HEIGHT / 2.0), size, name);
-        drawing.text("box-name", Anchor::Middle, middle, &fit(name, size.0 - 8.0));
+        let size = (place.right - place.left, place.height());
+        let top = place.y - size.1 / 2.0;
+        drawing.rect(class, (place.left, top), size, name);
+        for (number, line) in place.lines.iter().enumerate() {
+            let y = top + BOX_HEIGHT / 2.0 + FONT * 0.35 + number as f64 * LINE_HEIGHT;
+            let middle = (place.left + place.right) / 2.0;
+            drawing.text("box-name", Anchor::Middle, (middle, y), line);
+        }
     }
 }
 
 /// Writes above each column what it is, and below how many vertices were left out of it.
 fn draw_titles(
     drawing: &mut Drawing,
-    width: f64,
+    (width, row_height): (f64, f64),
     layers: &Layers<'_>,
     (places, titles): (&BTreeMap<&str, Place>, &Titles),
 ) {
@@ -258,9 +288,9 @@ fn draw_titles(
             _ => (Anchor::Start, first.left),
         };
         let (anchor, x) = place(title);
-        drawing.text("title", anchor, (x, first.y - 22.0), title);
+        drawing.text("title", anchor, (x, first.y - row_height / 2.0 - 7.0), title);
         if layers.left_out[column] > 0 {
-            let below = first.y + (names.len() as f64 - 0.2) * ROW_HEIGHT;
+            let below = first.y + (names.len() as f64 - 0.5) * row_height + 9.0;
             let more = format!("and {} more", count(layers.left_out[column] as u64));
             let (anchor, x) = place(&more);
             drawing.text("note", anchor, (x, below), &more);
@@ -313,7 +343,7 @@ mod tests {
             let places = place(width, &layers);
             assert!((places["a"].y - places["b"].y).abs() >= BOX_HEIGHT);
             assert!(places.values().all(|place| place.left >= 0.0 && place.right <= width));
-            assert!(places["c"].right + CHANNEL * 0.9 <= places["a"].left);
+            assert!(places["c"].right + CHANNEL * 0.45 <= places["a"].left);
         }
     }
 }

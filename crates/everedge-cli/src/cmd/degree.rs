@@ -47,7 +47,8 @@ struct All {
     /// Without an edge.
     isolated: u64,
     mean: f64,
-    median: u64,
+    /// The mean of both middle ones where their number is even.
+    median: f64,
     max: u64,
     top: Vec<Value>,
 }
@@ -102,7 +103,7 @@ fn show_all(view: &View, top: usize, output: Output) -> Result<()> {
         vertices: vertices.len() as u64,
         isolated: degrees.iter().filter(|&&degrees| sum(degrees) == 0).count() as u64,
         mean: all as f64 / (vertices.len() as f64).max(1.0),
-        median: at(vertices.len() / 2),
+        median: (at(vertices.len() / 2) + at(vertices.len().saturating_sub(1) / 2)) as f64 / 2.0,
         max: at(0),
         top: order.iter().take(top).map(|&at| row(view, vertices[at], degrees[at])).collect(),
     };
@@ -117,12 +118,15 @@ fn row(view: &View, v: u32, (leaving, entering): Degrees) -> Value {
 }
 
 fn in_words(report: &All) -> String {
+    let median = match report.median.fract() > 0.0 {
+        true => format!("{:.1}", report.median),
+        false => count(report.median as u64),
+    };
     let mut words = format!(
-        "{}, {} of them without an edge; degrees: mean {:.2}, median {}, largest {}",
+        "{}, {} of them without an edge; degrees: mean {:.2}, median {median}, largest {}",
         counted(report.vertices, "vertex", "vertices"),
         count(report.isolated),
         report.mean,
-        count(report.median),
         count(report.max),
     );
     for row in report.top.iter().filter_map(Value::as_array) {

@@ -10,6 +10,7 @@ use everedge::{
 };
 use everedge_bench::page::counted;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::values::{Destination, Form};
 use super::versions::Row;
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     output: Option<Destination>,
 
-    /// How many leading vertices to name.
+    /// How many leading vertices, components or edges to name.
     #[arg(long, default_value_t = 10, value_name = "K")]
     top: usize,
 
@@ -178,25 +179,55 @@ fn in_words(Report { run: report, version }: &Report) -> String {
         match value.as_array() {
             None => words.push_str(&format!("\n{key}: {}", plain(value))),
             Some(rows) => {
-                if !rows.is_empty() && !["top", "neighbors", "vertices"].contains(&key.as_str()) {
-                    words.push_str(&format!("\n{key}:"));
-                }
-                for row in rows {
-                    match row.as_array().map(Vec::as_slice) {
-                        Some([id, value]) => {
-                            let value = value.as_f64().unwrap_or_default();
-                            words.push_str(&format!("\n  {value:.6}  {}", plain(id)));
-                        }
-                        _ => words.push_str(&format!("\n  {}", plain(row))),
-                    }
-                }
+                let heading = heading(report.kernel, key).filter(|_| !rows.is_empty());
+                words.extend(heading.map(|heading| format!("\n{heading}:")));
+                let rows = in_columns(key, rows);
+                words.extend(rows.iter().map(|row| format!("\n  {row}")));
             }
         }
     }
     words
 }
 
+/// Returns what stands above a list of a result, unless the list says by itself what it is.
+fn heading<'a>(kernel: &str, key: &'a str) -> Option<&'a str> {
+    match (kernel, key) {
+        ("bfs" | "sssp", "top") => Some("farthest"),
+        ("wcc" | "scc" | "cdlp" | "louvain" | "leiden" | "label-propagation", "top") => {
+            Some("largest, with a vertex of each")
+        }
+        (_, "top" | "neighbors" | "vertices") => None,
+        (_, key) => Some(key),
+    }
+}
+
+/// Returns the rows of a list: values one below the other, each before what it belongs to.
+fn in_columns(key: &str, rows: &[Value]) -> Vec<String> {
+    let last = |row: &Value| row.as_array().and_then(|row| row.last()?.as_f64());
+    let are_whole = rows.iter().filter_map(last).all(|value| value.fract() == 0.0);
+    let decimals = if are_whole { 0 } else { 6 };
+    let number = |value: &Value| match value.as_f64() {
+        Some(value) => format!("{value:.decimals$}"),
+        None => plain(value),
+    };
+    let split = |row: &Value| match (key, row.as_array().map(Vec::as_slice)) {
+        ("edges", Some([u, v])) => (None, format!("{} {}", plain(u), plain(v))),
+        (_, Some([of @ .., value])) => {
+            let of: Vec<String> = of.iter().map(plain).collect();
+            (Some(number(value)), of.join(" "))
+        }
+        _ => (None, plain(row)),
+    };
+    let rows: Vec<_> = rows.iter().map(split).collect();
+    let width = rows.iter().filter_map(|(value, _)| Some(value.as_ref()?.len())).max().unwrap_or(0);
+    let row = |(value, of): &(Option<String>, String)| match value {
+        Some(value) => format!("{value:>width$}  {of}"),
+        None => of.clone(),
+    };
+    rows.iter().map(row).collect()
+}
+
 /// JSON text without its quotes.
-pub(super) fn plain(value: &serde_json::Value) -> String {
+pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

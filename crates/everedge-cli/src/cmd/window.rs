@@ -75,7 +75,10 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
                 answers.try_for_each(|answer| answer.write(&view_of(answer)?, &mut out))
             }
             Form::Table(out, format) => {
-                let values = report.versions.first().map_or(&Values::None, |first| &first.values);
+                // Not every version has an answer: one that is bipartite has colors, another none.
+                let values = report.versions.iter().map(|version| &version.values);
+                let mut values = values.filter(|values| !matches!(values, Values::None));
+                let values = values.next().unwrap_or(&Values::None);
                 let mut table = ValueTable::new(out, format, values, true);
                 answers.try_for_each(|answer| table.write_version(answer, &view_of(answer)?))?;
                 table.finish().map(drop)

@@ -8,15 +8,15 @@
 
 mod data;
 mod depths;
+mod kills;
 mod page;
 mod plug;
 mod questions;
 mod report;
 mod slopes;
-mod sunflower;
 #[cfg(test)]
 mod tests;
-mod timeline;
+mod tree;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -315,11 +315,10 @@ impl Demo {
 }
 
 fn in_words(round: &CrashRound) -> String {
-    let edges = round.acks.last().map_or(0, |ack| ack.edges);
     format!(
         "{} batches ({} edges) acknowledged, {} there, {} lost; open again in {}",
-        count(round.batches_acknowledged()),
-        count(edges),
+        count(round.batches_acknowledged),
+        count(round.edges_acknowledged),
         count(round.batches_recovered),
         count(round.batches_lost),
         seconds(round.recovery_ms / 1e3),
@@ -359,7 +358,7 @@ impl From<&CrashRound> for Kill {
         Self {
             kill_ms: round.kill_ms,
             recovery_ms: round.recovery_ms,
-            batches_acknowledged: round.batches_acknowledged(),
+            batches_acknowledged: round.batches_acknowledged,
             batches_recovered: round.batches_recovered,
             batches_lost: round.batches_lost,
         }

@@ -7,7 +7,7 @@ use everedge_bench::page::{
 use maud::{Markup, html};
 
 use super::report::{CrashRound, DemoReport};
-use super::{PACKAGES, depths, slopes, sunflower, timeline};
+use super::{PACKAGES, depths, kills, slopes, tree};
 use crate::charts::{self, Count, DegreeLine, Ranked, Titles};
 
 /// Width of the picture beside the title.
@@ -71,19 +71,15 @@ fn header(report: &DemoReport, title: &str) -> Markup {
 /// The picture beside the title; it has no letters, so one size does for all screens.
 fn hero(report: &DemoReport) -> Markup {
     let reach = &report.reach;
-    let total: u64 = reach.levels.iter().map(|level| level.packages).sum();
-    let dot = match sunflower::packages_per_dot(reach) {
-        1 => "a dot for each".to_owned(),
-        several => format!("a dot for every {several}"),
-    };
+    let packages = counted(reach.tree.len() as u64, "package", "packages");
     let caption = format!(
-        "{} and all that it needs: {}, {dot}. The further from the middle, the more steps away.",
-        reach.source,
-        counted(total, "package", "packages")
+        "{} in the middle and all that it needs: {packages}, each joined with the first one that leads to it. The \
+         further out, the more steps away.",
+        reach.source
     );
     html! {
         figure {
-            (sunflower::draw(HERO, reach).finish("sunflower", "hero", "Reach", &caption))
+            (tree::draw(HERO, reach).finish("tree", "hero", "Reach", &caption))
             figcaption { (caption) }
         }
     }
@@ -218,40 +214,23 @@ fn deletion(report: &DemoReport) -> Markup {
 }
 
 fn crashes(report: &DemoReport) -> Markup {
-    let rounds = report.crashes.iter().enumerate();
-    let Some((index, shown)) = rounds.max_by_key(|(_, round)| round.batches_acknowledged()) else {
+    if report.crashes.is_empty() {
         return section("Pulling the plug", "No writer was killed in this run.", &[]);
-    };
-    let columns = timeline::ack_gaps(&report.crashes);
-    let gap_titles = ("batches", "ms since the batch before");
-    let timeline = Figure {
-        id: "timeline",
-        title: &format!("Kill {}, moment by moment", index + 1),
-        caption: "Edges acknowledged over time until the kill; the band after it is the time that \
-                  opening the graph took, the dot what was then in it."
-            .to_owned(),
-        draw: &|width| timeline::timeline(width, shown),
-    };
+    }
     let rounds = Figure {
         id: "rounds",
         title: "Every kill",
         caption: "Time written before each kill (upright line) and time to open the graph again, \
                   with the batches acknowledged, recovered and lost."
             .to_owned(),
-        draw: &|width| timeline::rounds(width, &report.crashes),
+        draw: &|width| kills::draw(width, &report.crashes),
     };
-    let gaps = Figure {
-        id: "gaps",
-        title: "From one acknowledgement to the next",
-        caption: "How many batches took how long to become durable, over all rounds.".to_owned(),
-        draw: &|width| charts::columns(width, &columns, gap_titles),
-    };
-    section("Pulling the plug", &crash_words(&report.crashes), &[timeline, rounds, gaps])
+    section("Pulling the plug", &crash_words(&report.crashes), &[rounds])
 }
 
 /// What the rounds show together.
 fn crash_words(rounds: &[CrashRound]) -> String {
-    let acknowledged = rounds.iter().map(CrashRound::batches_acknowledged).sum();
+    let acknowledged = rounds.iter().map(|round| round.batches_acknowledged).sum();
     let slowest = rounds.iter().map(|round| round.recovery_ms).fold(0.0, f64::max);
     let verdict = match lost(rounds) {
         0 => "Every one of them was there when the graph was opened again.".to_owned(),

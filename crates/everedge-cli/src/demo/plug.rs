@@ -21,7 +21,7 @@ use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
 
 use super::questions::edges_where;
-use super::report::{Ack, CrashRound};
+use super::report::CrashRound;
 
 /// Edges of a batch.
 const BATCH: usize = 256;
@@ -58,22 +58,30 @@ impl Plug<'_> {
     ) -> Result<Option<CrashRound>> {
         let batch_count = self.edges.len().div_ceil(BATCH) as u64;
         let moment = Moment {
-            acks: random.random_range(1..=batch_count * 9 / 10) as usize,
+            batches: random.random_range(1..=batch_count * 9 / 10) as usize,
             writing: Duration::from_micros(random.random_range(0..WRITING_US_MAX)),
             pause: Duration::from_micros(random.random_range(0..PAUSE_US_MAX)),
         };
-        let Some((acks, kill_ms)) = self.write_and_kill(&moment, bar)? else {
+        let Some((acknowledged, kill_ms)) = self.write_and_kill(&moment, bar)? else {
             Graph::remove(&self.graph)?;
             return Ok(None);
         };
         let graph = Graph::open(&self.graph, false).context("after the kill")?;
         let recovery_ms = graph.open_time().as_secs_f64() * 1e3;
-        let (batches_recovered, batches_lost) = self.compare(&graph.snapshot()?, acks.len())?;
+        let (batches_recovered, batches_lost) =
+            self.compare(&graph.snapshot()?, acknowledged.batches)?;
         let found = graph.verify()?;
         ensure!(found.ok, "damaged after the kill: {}", found.problems.join("; "));
         drop(graph);
         Graph::remove(&self.graph)?;
-        Ok(Some(CrashRound { acks, kill_ms, recovery_ms, batches_recovered, batches_lost }))
+        Ok(Some(CrashRound {
+            batches_acknowledged: acknowledged.batches as u64,
+            edges_acknowledged: acknowledged.edges,
+            kill_ms,
+            recovery_ms,
+            batches_recovered,
+            batches_lost,
+        }))
     }
 
     /// Returns the acknowledgements and when the kill was sent, unless it came too late.
@@ -81,13 +89,14 @@ impl Plug<'_> {
         &self,
         moment: &Moment,
         bar: &ProgressBar,
-    ) -> Result<Option<(Vec<Ack>, f64)>> {
+    ) -> Result<Option<(Acknowledged, f64)>> {
         let start = Instant::now();
         let mut child = self.start()?;
         let output = child.stdout.take().context("the writer has no output")?;
-        let mut lines = Lines { start, output: BufReader::new(output), acks: Vec::new() };
+        let mut lines =
+            Lines { start, output: BufReader::new(output), acknowledged: Acknowledged::default() };
         while !lines.have_reached(moment) && lines.next()? {
-            bar.set_position(lines.acks.last().map_or(0, |ack| ack.edges));
+            bar.set_position(lines.acknowledged.edges);
         }
         sleep(moment.pause);
         let kill_ms = lines.elapsed_ms();
@@ -95,7 +104,7 @@ impl Plug<'_> {
         while lines.next()? {}
         let status = child.wait().context("cannot wait for the writer")?;
         if status.signal() == Some(SIGKILL) {
-            return Ok(Some((lines.acks, kill_ms)));
+            return Ok(Some((lines.acknowledged, kill_ms)));
         }
         ensure!(status.success(), "the writer failed by itself: {status}");
         Ok(None)
@@ -140,18 +149,27 @@ impl Plug<'_> {
 /// When a process is killed.
 struct Moment {
     /// After so many acknowledgements at the latest.
-    acks: usize,
+    batches: usize,
     /// So long after the first of them at the latest.
     writing: Duration,
     /// So long after the one or the other.
     pause: Duration,
 }
 
+/// What a writing process has acknowledged.
+#[derive(Default)]
+struct Acknowledged {
+    batches: usize,
+    edges: u64,
+    /// When the first batch was, in ms since the process began.
+    first_ms: Option<f64>,
+}
+
 /// What the writing process says.
 struct Lines {
     start: Instant,
     output: BufReader<ChildStdout>,
-    acks: Vec<Ack>,
+    acknowledged: Acknowledged,
 }
 
 impl Lines {
@@ -161,14 +179,19 @@ impl Lines {
         let read = self.output.by_ref().read_line(&mut line).context("cannot read the writer")?;
         let Some(number) = line.strip_suffix('\n') else { return Ok(read > 0) };
         let edges = number.parse().with_context(|| format!("the writer said `{number}`"))?;
-        self.acks.push(Ack { ms: self.elapsed_ms(), edges });
+        let now = self.elapsed_ms();
+        let acknowledged = &mut self.acknowledged;
+        acknowledged.batches += 1;
+        acknowledged.edges = edges;
+        acknowledged.first_ms.get_or_insert(now);
         Ok(true)
     }
 
     fn have_reached(&self, moment: &Moment) -> bool {
-        let Some(first) = self.acks.first() else { return false };
-        let writing_ms = self.elapsed_ms() - first.ms;
-        self.acks.len() >= moment.acks || writing_ms >= moment.writing.as_secs_f64() * 1e3
+        let Some(first_ms) = self.acknowledged.first_ms else { return false };
+        let writing_ms = self.elapsed_ms() - first_ms;
+        self.acknowledged.batches >= moment.batches
+            || writing_ms >= moment.writing.as_secs_f64() * 1e3
     }
 
     fn elapsed_ms(&self) -> f64 {

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use anyhow::{Context, Result, bail};
 use everedge::{Kernel, Parameters, RunOptions, Values, VertexId, View};
 
-use super::report::{RankChange, Reach, ReachLevel};
+use super::report::{Met, RankChange, Reach, ReachLevel};
 use crate::charts::{Count, Neighborhood, Ranked, counts};
 
 /// Examples named for each depth of a search; the plot shows as many as fit.
@@ -89,22 +89,26 @@ pub(super) fn reach(view: &View, source: &str, ranking: &Ranking) -> Result<Reac
     let from = Parameters { source: Some(source.to_owned()), ..Parameters::default() };
     let values = view.run(Kernel::Bfs, &from.into())?.values;
     let Values::Depth(depths) = values else { bail!("no depths") };
-    let mut levels: Vec<Vec<VertexId>> = Vec::new();
-    for v in view.vertices() {
-        let depth = depths[v as usize];
-        if depth != u32::MAX {
-            let depth = depth as usize;
-            levels.resize_with(levels.len().max(depth + 1), Vec::new);
-            levels[depth].push(v);
-        }
+    let depth_of = |v: VertexId| depths[v as usize];
+    let mut order = vec![(vertex(view, source)?, 0)];
+    let mut is_met: HashSet<VertexId> = order.iter().map(|&(v, _)| v).collect();
+    let mut from = 0;
+    while let Some(&(v, _)) = order.get(from) {
+        let mut next = view.out_neighbors(v);
+        next.retain(|&u| depth_of(u) == depth_of(v) + 1 && is_met.insert(u));
+        ranking.sort(&mut next);
+        order.extend(next.into_iter().map(|u| (u, from)));
+        from += 1;
     }
-    let level = |mut vertices: Vec<VertexId>| {
+    let level = |met: &[(VertexId, usize)]| {
+        let mut vertices: Vec<VertexId> = met.iter().map(|&(v, _)| v).collect();
         ranking.sort(&mut vertices);
         let examples = vertices.iter().take(EXAMPLES).map(|&v| name(view, v)).collect();
         ReachLevel { packages: vertices.len() as u64, examples }
     };
-    let levels = levels.into_iter().map(level).collect();
-    Ok(Reach { source: source.to_owned(), levels })
+    let levels = order.chunk_by(|a, b| depth_of(a.0) == depth_of(b.0)).map(level).collect();
+    let tree = order.iter().map(|&(v, from)| Met { name: name(view, v), from }).collect();
+    Ok(Reach { source: source.to_owned(), levels, tree })
 }
 
 /// Returns the edges that touch `center` or leave its direct dependencies, between the

@@ -1,5 +1,7 @@
 //! What a run of the demo found: everything that its page shows.
 
+use std::ops::Range;
+
 use everedge_bench::RunInfo;
 
 use crate::charts::{Count, Neighborhood, Ranked};
@@ -57,6 +59,30 @@ pub(crate) struct Reach {
     pub(crate) source: String,
     /// One entry a depth; the first is depth 0 and holds the source alone.
     pub(crate) levels: Vec<ReachLevel>,
+    /// The packages in the order in which they are met, so that those of a depth follow one another.
+    pub(crate) tree: Vec<Met>,
+}
+
+impl Reach {
+    /// Returns where the packages of each depth stand in the tree.
+    pub(crate) fn rings(&self) -> Vec<Range<usize>> {
+        let mut end = 0;
+        let ring = |level: &ReachLevel| {
+            let start = end;
+            end = (start + level.packages as usize).min(self.tree.len());
+            start..end
+        };
+        self.levels.iter().map(ring).collect()
+    }
+}
+
+/// A package that a search met.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Met {
+    /// Name of the package.
+    pub(crate) name: String,
+    /// Place in the tree of the package that led to it first; 0 for the source, which stands there.
+    pub(crate) from: usize,
 }
 
 /// The packages at one depth of a search.
@@ -93,8 +119,10 @@ pub(crate) struct RankChange {
 /// One round of *pulling the plug*: a process writes, is killed, and the graph opens again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CrashRound {
-    /// The acknowledged batches, in order.
-    pub(crate) acks: Vec<Ack>,
+    /// Batches that were acknowledged before the kill.
+    pub(crate) batches_acknowledged: u64,
+    /// Edges of those batches.
+    pub(crate) edges_acknowledged: u64,
     /// When SIGKILL was sent, in ms since the writer began.
     pub(crate) kill_ms: f64,
     /// How long opening took after the kill, in ms.
@@ -103,20 +131,4 @@ pub(crate) struct CrashRound {
     pub(crate) batches_recovered: u64,
     /// Acknowledged batches that the opened graph lacks.
     pub(crate) batches_lost: u64,
-}
-
-/// The moment in which a batch was acknowledged.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ack {
-    /// Time since the writer began, in ms.
-    pub(crate) ms: f64,
-    /// Edges acknowledged up to and with this batch.
-    pub(crate) edges: u64,
-}
-
-impl CrashRound {
-    /// Number of batches that were acknowledged before the kill.
-    pub(crate) fn batches_acknowledged(&self) -> u64 {
-        self.acks.len() as u64
-    }
 }

@@ -7,6 +7,8 @@ use super::report::RankChange;
 
 /// Height of a row, in pixels.
 const ROW_HEIGHT: f64 = 26.0;
+/// Width that the lines need at least.
+const LINES_MIN: f64 = 80.0;
 
 /// Two columns of names, in order of their place before and after, joined by lines.
 pub(super) fn draw(width: f64, changes: &[RankChange]) -> Drawing {
@@ -15,10 +17,20 @@ pub(super) fn draw(width: f64, changes: &[RankChange]) -> Drawing {
     }
     let before = order(changes, |change| change.before);
     let after = order(changes, |change| change.after);
-    let labels =
-        changes.iter().map(|change| text_width(&label(change.after.max(change.before), change)));
-    let side = (labels.fold(0.0, f64::max) * BOLD + 12.0).min(width * 0.39);
-    let (left, right) = (side, width - side);
+    let widest = |label: &dyn Fn(&RankChange) -> String| {
+        let widths = changes.iter().map(|change| text_width(&label(change)));
+        widths.fold(0.0, f64::max) * BOLD + 12.0
+    };
+    let was = |change: &RankChange| label(change.before, change);
+    let is = |change: &RankChange| label(change.after, change);
+    // Where both columns of names leave no room for the lines, the right one has the places alone.
+    let are_named_twice = widest(&was) + widest(&is) + LINES_MIN <= width;
+    let is = |change: &RankChange| match are_named_twice {
+        true => is(change),
+        false => count(change.after),
+    };
+    let left = widest(&was).min(width * 0.6);
+    let right = width - widest(&is);
     let mut drawing = Drawing::new(width, changes.len() as f64 * ROW_HEIGHT + 34.0);
     drawing.text("title", Anchor::End, (left - 10.0, 14.0), "before");
     drawing.text("title", Anchor::Start, (right + 10.0, 14.0), "after");
@@ -27,24 +39,15 @@ pub(super) fn draw(width: f64, changes: &[RankChange]) -> Drawing {
         let class = direction(change);
         let pull = (right - left) * 0.4;
         let path = Path::from(from).curve([(left + pull, from.1), (right - pull, to.1)], to);
-        let (was, is) = (count(change.before), count(change.after));
-        drawing.path(&format!("slope {class}"), &path, &format!("{}: {was} → {is}", change.name));
+        let (from_place, to_place) = (count(change.before), count(change.after));
+        let hover = format!("{}: {from_place} → {to_place}", change.name);
+        drawing.path(&format!("slope {class}"), &path, &hover);
         drawing.circle(&format!("dot {class}"), from, 3.5, "");
         drawing.circle(&format!("dot {class}"), to, 3.5, "");
-        let text = |rank| fit(&label(rank, change), (side - 10.0) / BOLD);
         let class = format!("name {class}-text");
-        drawing.text(
-            &class,
-            Anchor::End,
-            (left - 10.0, from.1 + FONT * 0.35),
-            &text(change.before),
-        );
-        drawing.text(
-            &class,
-            Anchor::Start,
-            (right + 10.0, to.1 + FONT * 0.35),
-            &text(change.after),
-        );
+        let (name, y) = (fit(&was(change), (left - 10.0) / BOLD), FONT * 0.35);
+        drawing.text(&class, Anchor::End, (left - 10.0, from.1 + y), &name);
+        drawing.text(&class, Anchor::Start, (right + 10.0, to.1 + y), &is(change));
     }
     drawing
 }

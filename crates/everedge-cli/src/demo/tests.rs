@@ -9,7 +9,6 @@ fn small() -> DemoReport {
     let text = |name: &str| name.to_owned();
     let count = |value, count| Count { value, count };
     let level = |packages, name| ReachLevel { packages, examples: vec![text(name)] };
-    let acks = (1..=20).map(|i| Ack { ms: f64::from(i) * 1.5, edges: u64::from(i as u32) * 100 });
     DemoReport {
         source: text("a test"),
         packages: 4,
@@ -17,7 +16,11 @@ fn small() -> DemoReport {
         ranking: vec![Ranked { name: text("libc6"), score: 0.5 }],
         in_degrees: vec![count(0, 2), count(1, 1), count(2, 1)],
         out_degrees: vec![count(1, 3)],
-        reach: Reach { source: text("app"), levels: vec![level(1, "app"), level(2, "libc6")] },
+        reach: Reach {
+            source: text("app"),
+            levels: vec![level(1, "app"), level(2, "libc6")],
+            tree: ["app", "libc6", "zlib1g"].map(|name| Met { name: text(name), from: 0 }).to_vec(),
+        },
         neighborhood: Neighborhood {
             center: text("app"),
             edges: vec![(text("app"), text("libc6")), (text("suite"), text("app"))],
@@ -30,7 +33,8 @@ fn small() -> DemoReport {
             changes: vec![RankChange { name: text("libc6"), before: 1, after: 3 }],
         },
         crashes: vec![CrashRound {
-            acks: acks.collect(),
+            batches_acknowledged: 20,
+            edges_acknowledged: 2_000,
             kill_ms: 31.0,
             recovery_ms: 4.0,
             batches_recovered: 21,
@@ -59,7 +63,7 @@ fn zeros() -> DemoReport {
         ingest: Ingest { seconds: f64::NAN, edges_per_second: f64::INFINITY, ..Ingest::default() },
         deletion: Deletion { changes: vec![RankChange::default()], ..Deletion::default() },
         crashes: vec![
-            CrashRound { acks: vec![Ack::default()], ..CrashRound::default() },
+            CrashRound::default(),
             CrashRound { kill_ms: f64::NAN, recovery_ms: f64::INFINITY, ..CrashRound::default() },
         ],
         ..DemoReport::default()
@@ -84,6 +88,7 @@ fn names_cannot_leave_their_place() {
     report.ranking[0].name = evil.to_owned();
     report.reach.source = evil.to_owned();
     report.reach.levels[0].examples[0] = evil.to_owned();
+    report.reach.tree[0].name = evil.to_owned();
     report.neighborhood.center = evil.to_owned();
     report.neighborhood.edges.push((evil.to_owned(), "x".to_owned()));
     report.deletion.what = evil.to_owned();

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use everedge::{
     Along, Chunks, Graph, IdKind, Kernel, RunOptions, RunReport, Stats, Timeline, Values, Version,
     VersionChoice, VertexId, View,
@@ -75,6 +75,8 @@ pub(super) struct Facts {
 /// The communities that Louvain finds.
 #[derive(Default)]
 pub(super) struct Communities {
+    /// Why it found none.
+    pub(super) refused: Option<String>,
     pub(super) count: u64,
     pub(super) modularity: f64,
     /// The largest ones, the largest first.
@@ -94,8 +96,8 @@ pub(super) struct Row {
     pub(super) out_degree: u64,
     /// None without directions.
     pub(super) in_degree: Option<u64>,
-    /// The best ranked vertex of its community.
-    pub(super) community: String,
+    /// The best ranked vertex of its community; none without communities.
+    pub(super) community: Option<String>,
 }
 
 impl Findings {
@@ -110,22 +112,31 @@ impl Findings {
     ) -> Result<Self> {
         let (stats, versions) = held(path)?;
         let view = cmd::open(path, at, None)?;
+        ensure!(
+            !view.lacks_in_neighbors(),
+            "`{}` was sealed without in-neighbors (--no-in), which a report needs: seal it again without --no-in",
+            path.display()
+        );
         let chosen = view.find_all(around.iter().map(String::as_str))?;
         let ask = |kernel| answer(&view, kernel, output);
+        let row = |v: VertexId| view.row_of(v).expect("a vertex has a row");
         let Values::Score(scores) = ask(Kernel::PageRank)?.values else { bail!("no ranks") };
         let mut order = view.vertices();
-        order.sort_by(|&u, &v| scores[v as usize].total_cmp(&scores[u as usize]).then(u.cmp(&v)));
+        order.sort_by(|&u, &v| scores[row(v)].total_cmp(&scores[row(u)]).then(u.cmp(&v)));
         let sizes = |kernel| -> Result<Vec<Count>> {
             let Values::Component(of) = ask(kernel)?.values else { bail!("no components") };
-            let sizes = counts(order.iter().map(|&v| of[v as usize].into()));
+            let sizes = counts(order.iter().map(|&v| of[row(v)].into()));
             Ok(counts(sizes.into_iter().map(|component| component.count)))
         };
         let components = sizes(Kernel::Wcc)?;
         let strong = view.is_directed().then(|| sizes(Kernel::Scc)).transpose()?;
-        let louvain = ask(Kernel::Louvain)?;
-        let modularity = louvain.result["modularity"].as_f64().unwrap_or_default();
-        let Values::Component(community) = louvain.values else { bail!("no communities") };
-        let teller = Teller { view: &view, scores: &scores, order: &order, community: &community };
+        // Not every graph has communities: Louvain takes no negative weights.
+        let louvain = ask(Kernel::Louvain);
+        let community = match louvain.as_ref().map(|louvain| &louvain.values) {
+            Ok(Values::Component(community)) => Some(&community[..]),
+            _ => None,
+        };
+        let teller = Teller { view: &view, scores: &scores, order: &order, community };
         let out_degrees = view.out_degrees();
         let in_degrees = view.is_directed().then(|| view.in_degrees());
         let mut centers = chosen;
@@ -140,7 +151,7 @@ impl Findings {
             components,
             strong,
             ranking: order.iter().take(RANKED).map(|&v| teller.ranked(v)).collect(),
-            communities: teller.communities(modularity),
+            communities: teller.communities(&louvain),
             neighborhoods: centers.iter().map(|&v| teller.around(v)).collect::<Result<_>>()?,
             rows: teller.rows(&out_degrees, in_degrees.as_deref()),
             out_degrees: degree_counts(&view, &out_degrees),
@@ -191,8 +202,8 @@ struct Teller<'a> {
     scores: &'a [f64],
     /// The vertices, the best ranked first.
     order: &'a [VertexId],
-    /// By vertex.
-    community: &'a [VertexId],
+    /// By row; none without communities.
+    community: Option<&'a [VertexId]>,
 }
 
 impl Teller<'_> {
@@ -200,14 +211,30 @@ impl Teller<'_> {
         self.view.name_of(v).to_string()
     }
 
-    fn ranked(&self, v: VertexId) -> Ranked {
-        Ranked { name: self.name(v), score: self.scores[v as usize] }
+    fn row(&self, v: VertexId) -> usize {
+        self.view.row_of(v).expect("a vertex has a row")
     }
 
-    fn communities(&self, modularity: f64) -> Communities {
+    fn score(&self, v: VertexId) -> f64 {
+        self.scores[self.row(v)]
+    }
+
+    fn ranked(&self, v: VertexId) -> Ranked {
+        Ranked { name: self.name(v), score: self.score(v) }
+    }
+
+    fn communities(&self, louvain: &Result<RunReport>) -> Communities {
+        let (report, community) = match (louvain, self.community) {
+            (Ok(report), Some(community)) => (report, community),
+            (Err(error), _) => {
+                return Communities { refused: Some(error.to_string()), ..Communities::default() };
+            }
+            _ => return Communities::default(),
+        };
+        let modularity = report.result["modularity"].as_f64().unwrap_or_default();
         let mut found: HashMap<VertexId, (u64, Vec<VertexId>)> = HashMap::new();
         for &v in self.order {
-            let (size, members) = found.entry(self.community[v as usize]).or_default();
+            let (size, members) = found.entry(community[self.row(v)]).or_default();
             *size += 1;
             if members.len() < MEMBERS {
                 members.push(v);
@@ -221,20 +248,22 @@ impl Teller<'_> {
             size,
             members: members.into_iter().map(|v| self.name(v)).collect(),
         };
-        Communities { count, modularity, largest: largest.into_iter().map(named).collect() }
+        let largest = largest.into_iter().map(named).collect();
+        Communities { refused: None, count, modularity, largest }
     }
 
     fn rows(&self, out_degrees: &[u32], in_degrees: Option<&[u32]>) -> Vec<Row> {
         // The order is that of ranks: the first one of a community is its best.
         let mut best: HashMap<VertexId, VertexId> = HashMap::new();
         let row = |&v: &VertexId| {
-            let first = *best.entry(self.community[v as usize]).or_insert(v);
+            let row = self.row(v);
+            let first = self.community.map(|of| *best.entry(of[row]).or_insert(v));
             Row {
                 name: self.name(v),
-                score: self.scores[v as usize],
-                out_degree: out_degrees[v as usize].into(),
-                in_degree: in_degrees.map(|degrees| degrees[v as usize].into()),
-                community: self.name(first),
+                score: self.scores[row],
+                out_degree: out_degrees[row].into(),
+                in_degree: in_degrees.map(|degrees| degrees[row].into()),
+                community: first.map(|first| self.name(first)),
             }
         };
         self.order.iter().take(SEARCHED).map(row).collect()
@@ -264,8 +293,7 @@ impl Teller<'_> {
         let (src, dst, _) = self.view.edges_of(&[v], along)?;
         let ends = src.into_iter().zip(dst).map(|(src, dst)| if src == v { dst } else { src });
         let mut found: Vec<VertexId> = ends.filter(|&w| w != v && w != other).collect();
-        let score = |w: VertexId| self.scores[w as usize];
-        found.sort_unstable_by(|&u, &w| score(w).total_cmp(&score(u)).then(u.cmp(&w)));
+        found.sort_unstable_by(|&u, &w| self.score(w).total_cmp(&self.score(u)).then(u.cmp(&w)));
         found.dedup();
         let hidden = found.len().saturating_sub(NEIGHBORS);
         found.truncate(NEIGHBORS);

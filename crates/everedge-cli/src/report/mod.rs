@@ -50,8 +50,9 @@ struct Summary {
     vertices: u64,
     edges: u64,
     components: u64,
-    communities: u64,
-    modularity: f64,
+    /// Null where Louvain finds none, as with negative weights; `modularity` too.
+    communities: Option<u64>,
+    modularity: Option<f64>,
     /// Vertices and their PageRank, best first.
     ranking: Vec<(String, f64)>,
     seconds: f64,
@@ -67,24 +68,29 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let page = page::render(&findings);
     file.write_all(page.as_bytes()).with_context(|| format!("cannot write `{path}`"))?;
     file.put_in_place()?;
+    let communities = &findings.communities;
+    let are_found = communities.refused.is_none();
     let summary = Summary {
         report: path.to_string(),
         vertices: findings.stats.vertices,
         edges: findings.stats.edges,
         components: findings.components.iter().map(|size| size.count).sum(),
-        communities: findings.communities.count,
-        modularity: findings.communities.modularity,
+        communities: are_found.then_some(communities.count),
+        modularity: are_found.then_some(communities.modularity),
         ranking: findings.ranking.iter().map(|best| (best.name.clone(), best.score)).collect(),
         seconds: start.elapsed().as_secs_f64(),
     };
     output.print(&summary, |summary| {
+        let communities = match summary.communities {
+            Some(number) => counted(number, "community", "communities"),
+            None => "no communities".to_owned(),
+        };
         format!(
-            "{}: {}, {}, {}, {}; written in {}",
+            "{}: {}, {}, {}, {communities}; written in {}",
             summary.report,
             VERTICES.counted(summary.vertices),
             counted(summary.edges, "edge", "edges"),
             counted(summary.components, "component", "components"),
-            counted(summary.communities, "community", "communities"),
             seconds(summary.seconds)
         )
     })?;

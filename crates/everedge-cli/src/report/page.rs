@@ -105,7 +105,7 @@ fn words(findings: &Findings, words: &str, shell: (&str, &str), python: &str) ->
         p { (words) }
         dl class="how" {
             dt { "Shell" }
-            dd { code { "everedge " (command) " " (quoted(&findings.path)) (options) (at) } }
+            dd { code { "everedge " (command) " " (quoted(&findings.path)) (at) (options) } }
             dt { "Python" }
             dd { code { (python) } }
         }
@@ -232,6 +232,7 @@ fn percent(share: f64) -> String {
 /// The best ranked vertices, to be searched.
 fn table(rows: &[Row], vertices: u64) -> Markup {
     let is_directed = rows.iter().any(|row| row.in_degree.is_some());
+    let has_communities = rows.iter().any(|row| row.community.is_some());
     let title = match rows.len() as u64 == vertices {
         true => "All vertices".to_owned(),
         false => format!("The best {} of {}", count(rows.len() as u64), count(vertices)),
@@ -249,7 +250,7 @@ fn table(rows: &[Row], vertices: u64) -> Markup {
                         tr {
                             th { "" } th { "vertex" } th { "PageRank" }
                             @if is_directed { th { "enter" } th { "leave" } } @else { th { "edges" } }
-                            th { "community of" }
+                            @if has_communities { th { "community of" } }
                         }
                     }
                     tbody {
@@ -260,7 +261,7 @@ fn table(rows: &[Row], vertices: u64) -> Markup {
                                 td { (percent(row.score)) }
                                 @if let Some(entering) = row.in_degree { td { (count(entering)) } }
                                 td { (count(row.out_degree)) }
-                                td { (row.community) }
+                                @if let Some(best) = &row.community { td { (best) } }
                             }
                         }
                     }
@@ -274,7 +275,12 @@ fn table(rows: &[Row], vertices: u64) -> Markup {
 }
 
 fn communities(findings: &Findings) -> Markup {
-    let Communities { count: number, modularity, largest } = &findings.communities;
+    let Communities { refused, count: number, modularity, largest } = &findings.communities;
+    if let Some(why) = refused {
+        let said = format!("Louvain finds no communities in this graph: {why}.");
+        let words = words(findings, &said, ("run louvain", ""), "everedge.louvain(graph)");
+        return section_of("Communities", &words, &[], &html! {});
+    }
     let said = format!(
         "Louvain divides the graph so that more edges stay inside a part than chance would leave \
          there: into {}, at a modularity of {:.3}. Each is named after its best ranked members.",
@@ -304,7 +310,9 @@ fn neighborhoods(findings: &Findings) -> Markup {
     };
     let all = &findings.neighborhoods;
     let first = all.first().map_or("", |first| &first.center);
-    let options = format!(" {}", quoted(first));
+    // What begins with a dash is no option.
+    let dashes = if first.starts_with('-') { " --" } else { "" };
+    let options = format!("{dashes} {}", quoted(first));
     let python = match findings.stats.has_names {
         true => format!("graph.neighbors({first:?})"),
         false => format!("graph.neighbors({first})"),

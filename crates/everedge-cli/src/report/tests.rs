@@ -18,6 +18,7 @@ fn small(name: &str) -> Findings {
         strong: Some(vec![count(1, 3)]),
         ranking: vec![Ranked { name: text(name), score: 0.5 }],
         communities: Communities {
+            refused: None,
             count: 1,
             modularity: 0.25,
             largest: vec![Community { size: 3, members: vec![text(name), text("b")] }],
@@ -32,7 +33,7 @@ fn small(name: &str) -> Findings {
             score: 0.5,
             out_degree: 0,
             in_degree: Some(2),
-            community: text(name),
+            community: Some(text(name)),
         }],
         versions: vec![(1, 1), (2, 2)],
         ..Findings::default()

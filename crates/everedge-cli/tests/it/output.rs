@@ -291,6 +291,45 @@ fn values_are_written_as_tables() {
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut text)
         .unwrap();
     assert_eq!(text, "version,id,value\n1,1,1\n1,2,1\n1,3,1\n1,5,1\n");
+    // What is a list in each version has its version, too; of one without an answer there are no rows.
+    std::fs::write(home.path("more.txt"), "3 1\n7 8\n").unwrap();
+    run(&["ingest", "versions", "more.txt", "--quiet"]);
+    run(&["commit", "versions", "--quiet"]);
+    for (kernel, rows) in [
+        ("bridges", "version,src,dst\n1,1,2\n1,1,5\n1,2,3\n2,1,5\n2,7,8\n"),
+        ("articulation-points", "version,id\n1,1\n1,2\n2,1\n"),
+        ("topological-order", "version,id\n1,5\n1,1\n1,2\n1,3\n"),
+        ("bipartition", "version,id,value\n1,1,0\n1,2,1\n1,3,0\n1,5,1\n"),
+    ] {
+        run(&["window", kernel, "versions", "--quiet", "--output", "window.csv"]);
+        assert_eq!(read("window.csv"), rows, "{kernel}");
+        run(&["window", kernel, "versions", "--quiet", "--output", "window.parquet"]);
+    }
+    run(&["window", "bipartition", "versions", "--from", "2", "--quiet", "--output", "none.csv"]);
+    assert_eq!(read("none.csv"), "version,id\n");
+}
+
+/// A table without rows has the columns of one with rows.
+#[test]
+fn an_empty_table_says_what_its_columns_hold() {
+    let home = Home { place: tempfile::tempdir().unwrap() };
+    std::fs::write(home.path("ring.csv"), "src,dst\na,b\nb,c\nc,a\n").unwrap();
+    for words in [
+        "ingest ring ring.csv --quiet",
+        "run bridges ring --output bridges.parquet --quiet",
+        "ingest bridges bridges.parquet --src src --dst dst --quiet",
+    ] {
+        let output = home.run(&words.split(' ').collect::<Vec<_>>());
+        let said = text_of(&output.stderr);
+        assert!(output.status.success() || said.contains("no edges"), "{words}: {said}");
+    }
+    let stats = home.run(&["run", "bridges", "ring", "--output", "bridges.arrow", "--quiet"]);
+    assert!(stats.status.success());
+    let bytes = std::fs::read(home.path("bridges.arrow")).unwrap();
+    let reader = arrow_ipc::reader::FileReader::try_new(std::io::Cursor::new(bytes), None).unwrap();
+    let types: Vec<String> =
+        reader.schema().fields().iter().map(|field| field.data_type().to_string()).collect();
+    assert_eq!(types, ["Utf8", "Utf8"]);
 }
 
 #[test]

@@ -55,6 +55,13 @@ fn edges_of_vertices_are_shown_in_their_direction() {
     assert_eq!(lines("neighbors {}/g zoe --hops 2"), ["ann 1", "bob 2", "eve 2", "zoe 0"]);
     let near = json(home, "neighbors {}/g eve --hops 1 --direction in");
     assert_eq!(near["vertices"].as_array().unwrap().len(), 3);
+    std::fs::write(home.join("loop.txt"), "a a\na b\n").unwrap();
+    for (name, option) in [("loop", ""), ("loop-out", " --no-in")] {
+        printed(home, &format!("ingest {{}}/{name} {{}}/loop.txt{option}"));
+        let both = lines(&format!("neighbors {{}}/{name} a --direction both"));
+        assert_eq!(both, ["a a", "a b"]);
+        assert_eq!(lines(&format!("neighbors {{}}/{name} a --direction in")), ["a a"]);
+    }
     let refused = everedge(home, "neighbors {}/g ann tom");
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("vertex `tom` is not in the graph"));
@@ -73,12 +80,19 @@ fn degrees_are_of_those_that_are_named_or_of_all() {
         (&all["vertices"], &all["max"], &all["isolated"]),
         (&5.into(), &3.into(), &0.into())
     );
-    assert_eq!((&all["mean"], &all["median"]), (&2.0.into(), &2.into()));
+    assert_eq!((&all["mean"], &all["median"]), (&2.0.into(), &2.0.into()));
     assert_eq!(all["top"], json!([["ann", 2, 1], ["eve", 1, 2]]));
     let words = printed(home, "degree {}/g");
     assert!(words.contains("5 vertices, 0 of them without an edge; degrees: mean 2.00"), "{words}");
     printed(home, "ingest {}/u {}/roads.csv --undirected");
     assert_eq!(printed(home, "degree {}/u eve"), "eve 3\n");
+    // Degrees 3, 3, 1 and 1.
+    std::fs::write(home.join("four.txt"), "1 2\n1 2\n1 3\n2 4\n").unwrap();
+    printed(home, "ingest {}/four {}/four.txt --undirected");
+    let words = printed(home, "degree {}/four");
+    assert!(words.contains("mean 2.00, median 2, largest 3"), "{words}");
+    printed(home, "ingest {}/out {}/roads.csv --no-in");
+    assert_eq!(printed(home, "degree {}/out eve ann"), "eve 1 2\nann 2 1\n");
 }
 
 #[test]
@@ -112,6 +126,15 @@ fn similar_vertices_share_neighbors() {
     assert_eq!(lines, ["1.000000 bob", "1.000000 eve"]);
     let found = json(home, "similar {}/g ann --top 1");
     assert_eq!(found["similar"].as_array().unwrap().len(), 1);
+    // Ids that lie far apart take no memory for those between them.
+    std::fs::write(home.join("far.txt"), "5 2000000000\n2000000000 7\n7 5\n").unwrap();
+    for (name, option) in [("far", ""), ("far-out", " --no-in")] {
+        printed(home, &format!("ingest {{}}/{name} {{}}/far.txt --ids dense{option}"));
+        let shown = printed(home, &format!("similar {{}}/{name} 5 --measure common-neighbors"));
+        let mut lines: Vec<&str> = shown.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["1.000000 2000000000", "1.000000 7"]);
+    }
     let wrong = everedge(home, "similar {}/g ann --measure looks");
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("measure=looks: there are common"));

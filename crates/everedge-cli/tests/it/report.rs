@@ -108,6 +108,35 @@ fn sealed_graphs_and_those_without_an_edge_have_a_page() {
 }
 
 #[test]
+fn ids_may_lie_far_apart() {
+    let home = home();
+    let home = home.path();
+    std::fs::write(home.join("far.txt"), "5 2000000000\n2000000000 7\n7 5\n").unwrap();
+    done(home, "ingest far far.txt --ids dense --format edge-list");
+    let said = done(home, "report far");
+    assert!(said.starts_with("report.html: 3 vertices, 3 edges, 1 component"), "{said}");
+    assert!(page(home).contains("<td>2000000000</td>"));
+}
+
+/// Louvain takes no negative weights; all else does.
+#[test]
+fn a_graph_without_communities_has_a_page() {
+    let home = home();
+    let home = home.path();
+    std::fs::write(home.join("signed.csv"), "from,to,weight\n-x,b,-1\nb,-x,2\n").unwrap();
+    done(home, "ingest signed signed.csv --weighted");
+    let said = done(home, "report signed --around=-x");
+    assert!(said.contains("1 component, no communities"), "{said}");
+    let page = page(home);
+    assert!(page.contains("weights must be finite and 0 or more"));
+    assert!(page.contains("everedge neighbors signed -- -x"));
+    done(home, "neighbors signed -- -x");
+    done(home, "seal signed sealed --no-in");
+    let said = refused(home, "report sealed");
+    assert!(said.contains("seal it again without --no-in"), "{said}");
+}
+
+#[test]
 fn what_cannot_be_is_said_before_the_work() {
     let home = home();
     let home = home.path();

@@ -261,6 +261,56 @@ fn what_is_whole_is_salvaged() {
     }
 }
 
+/// Where nobody can tell any more where the lists of a shard lie, the other shards are salvaged, and nobody writes.
+#[test]
+fn a_damaged_head_takes_no_other_shard_with_it() {
+    for victim in victims() {
+        let magic = match victim.options.layout {
+            Layout::Adjacency => b"SHRD",
+            Layout::Blocks => b"BSHD",
+            Layout::Pma => continue,
+        };
+        let file = victim.home.path().join("g/blocks");
+        let bytes = fs::read(&file).unwrap();
+        let whole = victim.open(Access::Read).unwrap().snapshot().unwrap();
+        let mut lost = BTreeSet::new();
+        for (at, _) in bytes.windows(4).enumerate().filter(|(_, found)| found == magic) {
+            // A bit of the vertices' bits, which follow the magic number and the counts.
+            let damage = Damage { file: file.clone(), at: at + 80 };
+            damage.flip();
+            let graph = victim.open(Access::Read).unwrap();
+            let (view, problems) = graph.salvage().unwrap();
+            assert_eq!(victim.open(Access::Write).is_err(), !problems.is_empty());
+            damage.flip();
+            // Older images lie there too.
+            let [problem] = &problems[..] else {
+                assert_eq!((problems.len(), view.edge_count()), (0, whole.edge_count()));
+                continue;
+            };
+            assert!(
+                is_damage(&graph.snapshot()) && !graph.verify().unwrap().problems.is_empty(),
+                "{problem}"
+            );
+            assert_eq!(view.edge_count(), u64::from(SHARDS - 1) * EDGES, "{problem}");
+            let lists_of = |v: VertexId| match v < view.vertex_bound() {
+                true => (view.out_neighbors(v), view.in_neighbors(v)),
+                false => (Vec::new(), Vec::new()),
+            };
+            for shard in (0..SHARDS).map(first) {
+                let lists = shard..shard + 41;
+                if lists.clone().all(|v| lists_of(v) == (Vec::new(), Vec::new())) {
+                    lost.insert(shard);
+                    continue;
+                }
+                for v in lists {
+                    assert_eq!(lists_of(v), (whole.out_neighbors(v), whole.in_neighbors(v)));
+                }
+            }
+        }
+        assert_eq!(lost.len() as u32, SHARDS, "{}", victim.options.layout);
+    }
+}
+
 /// The vertex is in the log, for a shard that is damaged; the other end of its edge is not.
 #[test]
 fn a_list_that_names_what_a_damaged_shard_lacks_is_salvaged() {

@@ -44,15 +44,18 @@ fn refuses_parameters_out_of_range() {
         DeltaPageRankConfig { damping: f64::NAN, ..right },
         DeltaPageRankConfig { tolerance: 0.0, ..right },
         DeltaPageRankConfig { tolerance: f64::NAN, ..right },
-        // Residuals of so few bits would never become smaller.
+        // What rounding leaves would never become smaller.
         DeltaPageRankConfig { tolerance: 1e-323, ..right },
-        DeltaPageRankConfig { tolerance: 1e-307, damping: 0.999 },
+        DeltaPageRankConfig { tolerance: 1e-15, ..right },
+        DeltaPageRankConfig { tolerance: 1e-13, damping: 0.999 },
     ] {
         let refused = delta_pagerank(&g, &config);
         assert!(matches!(refused, Err(Error::BadParameter { .. })), "{config:?}");
     }
-    let least = DeltaPageRankConfig { tolerance: 1e-300, ..right };
+    let least = DeltaPageRankConfig { tolerance: 7e-15, ..right };
     assert!(delta_pagerank(&g, &least).is_ok());
+    let cycle = [(0, 1, 1.0), (1, 2, 1.0), (2, 3, 1.0), (3, 4, 1.0), (4, 0, 1.0), (5, 0, 1.0)];
+    assert!(delta_pagerank(&graph(true, &[], &cycle), &least).is_ok());
 }
 
 #[test]

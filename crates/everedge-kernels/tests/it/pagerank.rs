@@ -2,7 +2,8 @@
 
 use everedge_core::par;
 use everedge_kernels::{
-    Error, PageRank, PageRankConfig, naive, pagerank, pagerank_from, verify_pagerank,
+    Error, PageRank, PageRankConfig, PersonalizedPageRankConfig, naive, pagerank, pagerank_from,
+    personalized_pagerank, verify_pagerank,
 };
 
 use crate::graphs::{for_each_case, graph};
@@ -59,6 +60,32 @@ fn stops_at_the_tolerance_or_after_all_iterations() {
     assert!(result.change < 1e-12 && result.iterations < 1000);
     let config = PageRankConfig { iterations_max: 7, tolerance: 0.0, ..config };
     assert_eq!(pagerank(&g, &config).unwrap().iterations, 7);
+}
+
+/// Ranks that go to and fro, or that rounding keeps moving, do not come to a tolerance.
+#[test]
+fn iterations_that_only_a_tolerance_ends_are_ended_if_they_do_not_come_to_it() {
+    let star = graph(false, &[], &[(0, 1, 1.0), (0, 2, 1.0), (0, 3, 1.0)]);
+    let endless = PageRankConfig { iterations_max: u32::MAX, ..PageRankConfig::default() };
+    for config in [
+        PageRankConfig { damping: 1.0, ..endless },
+        PageRankConfig { tolerance: 1e-19, ..endless },
+        PageRankConfig { tolerance: 0.0, ..endless },
+    ] {
+        let ended = pagerank(&star, &config);
+        assert!(matches!(ended, Err(Error::NotConverged { .. })), "{config:?}: {ended:?}");
+        let personal = PersonalizedPageRankConfig {
+            starts: vec![(1, 1.0)],
+            pagerank: config,
+            ..PersonalizedPageRankConfig::default()
+        };
+        let ended = personalized_pagerank(&star, &personal);
+        assert!(matches!(ended, Err(Error::NotConverged { .. })), "{config:?}: {ended:?}");
+        let counted = PageRankConfig { iterations_max: 300, ..config };
+        assert_eq!(pagerank(&star, &counted).unwrap().iterations, 300);
+    }
+    let slow = PageRankConfig { damping: 0.9999, tolerance: 1e-10, ..endless };
+    assert!(pagerank(&star, &slow).unwrap().iterations > 10_000);
 }
 
 #[test]

@@ -97,6 +97,11 @@ impl<L: Layout> Archive<L> {
         *unsaved = (*unsaved).min(sequence);
     }
 
+    /// Notes shards that could not be read, and why: nothing of the log goes into them.
+    pub fn note_unreadable(&mut self, shards: Vec<(usize, Error)>) {
+        shards.into_iter().for_each(|(number, why)| self.lacking.note(number, why));
+    }
+
     /// Archives what opening found in the log, but for what damaged shards should take (G2).
     ///
     /// # Errors

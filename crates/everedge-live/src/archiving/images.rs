@@ -32,8 +32,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::MAX_VERTEX_ID;
-use everedge_medium::{Region, Site, Volume, crc_of_shared};
+use everedge_core::{MAX_VERTEX_ID, par};
+use everedge_medium::{Access, Region, Site, Volume, crc_of_shared};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
@@ -212,6 +212,16 @@ impl std::ops::Deref for ImageWords<'_> {
     }
 }
 
+/// What the heads of images say.
+pub struct Heads<H> {
+    /// How many shards there are up to the last one that has an image.
+    pub shard_count: usize,
+    /// The images whose heads are whole, and what these say.
+    pub whole: Vec<(FoundImage, H)>,
+    /// The shards of the others, and what is damaged.
+    pub damaged: Vec<(usize, Error)>,
+}
+
 impl Images {
     /// Makes the file of a graph without images; they will lie in `space`.
     ///
@@ -353,6 +363,30 @@ impl Images {
 
     fn space(&self) -> &Arc<Space> {
         self.space.as_ref().expect("the space that was adopted")
+    }
+
+    /// Reads the heads of images, on all threads. Where nobody may write, those that are damaged keep nobody from the rest.
+    ///
+    /// # Errors
+    /// Those of `read`: a writer would not know which units a damaged head names.
+    pub fn read_heads<H: Send>(
+        found: Vec<FoundImage>,
+        access: Access,
+        read: impl Fn(&FoundImage) -> Result<H> + Sync,
+    ) -> Result<Heads<H>> {
+        let mut heads = Heads { shard_count: 0, whole: Vec::new(), damaged: Vec::new() };
+        let results = par::map_chunks(&found, 1, |found| read(&found[0]));
+        for (image, result) in found.into_iter().zip(results) {
+            heads.shard_count = heads.shard_count.max(image.shard + 1);
+            match result {
+                Ok(head) => heads.whole.push((image, head)),
+                Err(error @ Error::Corruption { .. }) if access == Access::Read => {
+                    heads.damaged.push((image.shard, error));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(heads)
     }
 
     /// Returns the head of an image, after a look at its checksum.

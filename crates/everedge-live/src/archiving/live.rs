@@ -476,7 +476,7 @@ macro_rules! live_graph {
 
             /// Closes the graph: empties the log and gives unused space back. A snapshot that is held
             /// reads what the next handle would take for free: until the last one is dropped, opening
-            /// again is refused as `InUse`, for reading too.
+            /// again for writing is refused as `InUse`.
             ///
             /// # Errors
             /// If the medium fails; nothing acknowledged is lost then, and the next opening

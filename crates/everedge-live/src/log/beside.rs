@@ -27,20 +27,30 @@ const ANCHOR_READS: u32 = 1000;
 /// How long a writer without room in the ring waits for those who copy it, and how often it looks.
 const COPY_TIME_MAX: Duration = Duration::from_secs(1);
 const COPY_PAUSE: Duration = Duration::from_micros(200);
+/// After so many attempts in vain and so long a time, a reader gives up.
+const ATTEMPTS_MIN: u32 = 20;
+const ATTEMPTS_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Copies the log and the files `overwritten` as they are at one moment, so that the volume opens the copies.
 ///
-/// Cost: these files, and the log from its tail on, are read twice.
+/// Cost: these files, and the log from its tail on, are read twice; again where they are changed meanwhile.
 ///
 /// # Errors
-/// `Corruption` if there is no valid anchor; `NoSpace` if memory is lacking.
+/// `Corruption` if there is no valid anchor; `NoSpace` if memory is lacking; `InUse` if what is copied changes time and again.
 pub(super) fn copy(
     volume: &Volume,
     pin: &Pin,
     (weighted, salt): (bool, u32),
     overwritten: &[&str],
 ) -> Result<()> {
+    let start = Instant::now();
+    let mut attempts = 0;
     loop {
+        if attempts >= ATTEMPTS_MIN && start.elapsed() > ATTEMPTS_TIME_MAX {
+            let holder = format!("a writer, which changed it {attempts} times while it was copied");
+            return Err(Error::InUse { path: volume.path().to_owned(), holder });
+        }
+        attempts += 1;
         volume.forget_copies();
         pin.pin_log();
         let changes = changes_at_rest(volume, pin);

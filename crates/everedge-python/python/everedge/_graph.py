@@ -125,10 +125,11 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
             raise not_a_path("path: a graph is at a directory (str or PathLike)", path)
         self._path = os.fspath(path)
         self._mode = mode
-        # `refresh` finds it wherever the process has gone since.
+        # It is there wherever the process has gone since.
         self._directory = os.path.join(os.getcwd(), self._path)
         self._process = os.getpid()
-        self._lock = threading.Lock()
+        # A signal handler runs within a call of its own thread, and may call the graph.
+        self._lock = threading.RLock()
         self._is_closed = False
         self._native: _native.Graph | None = None
         self._is_unshaped = False
@@ -677,15 +678,22 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         with self._using() as native:
             if self._mode == "w":
                 return False
-            before = native.sequence()
+            before = native.state()
         newest = _native.Graph.open_read_only(self._directory)
+        after = newest.state()
         with self._lock:
             if self._is_closed:
                 newest.close()
                 raise ClosedError("the graph is closed")
-            # Calls that are running keep what they work on.
-            self._native = newest
-        return newest.sequence() != before
+            assert self._native is not None
+            if self._native.state()[:2] > after[:2]:
+                # Another thread was faster, and has seen more.
+                newest.close()
+                after = self._native.state()
+            else:
+                # Calls that are running keep what they work on.
+                self._native = newest
+        return after != before
 
     def close(self) -> None:
         """Close the graph; a second time does nothing. Snapshots stay usable.
@@ -753,8 +761,8 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
             if self._is_closed:
                 raise ClosedError("the graph is closed")
             if self._native is None:
-                new = self._path, self._chosen
-                self._had_directory = os.path.isdir(self._path)
+                new = self._directory, self._chosen
+                self._had_directory = os.path.isdir(self._directory)
                 # A signal may raise between the return of a call and what takes its result.
                 created: list[_native.Graph] = []
                 try:
@@ -764,8 +772,12 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
                     else:
                         _native.Graph.create_for(*new, self._meter, *first_file, created)
                 finally:
-                    if created:
+                    if created and not self._is_closed:
                         self._native, self._is_unshaped = created[0], True
+                if self._is_closed:
+                    # By a signal handler.
+                    created[0].close_new(self._directory, self._had_directory)
+                    raise ClosedError("the graph is closed")
             assert self._native is not None
             self._calls += 1
             return self._native
@@ -788,4 +800,4 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
                 return
             if self._is_unshaped:
                 self._native = None
-                native.close_new(self._path, self._had_directory)
+                native.close_new(self._directory, self._had_directory)

@@ -1,6 +1,9 @@
 //! The table of options.
 
-use everedge::{Chosen, Graph, GraphOption, GraphOptions, IdChoice, MediumKind, OptionKind, size};
+use everedge::{
+    Chosen, Graph, GraphOption, GraphOptions, IdChoice, Layout, MediumKind, OptionGroup,
+    OptionKind, size,
+};
 use serde_json::Value;
 
 /// A value of the option that is not the usual one.
@@ -83,6 +86,36 @@ fn what_was_chosen_is_what_a_graph_must_have() {
     assert!(refused("fill", "75", IdChoice::Auto).contains("fill_percent 80, not 75"));
     assert!(refused("layout", "adjacency", IdChoice::Auto).contains("layout"));
     assert!(refused("fill", "80", IdChoice::Mapped).contains("ids"));
+    let mut other = Chosen::default();
+    other.choose("block-bytes", "256").unwrap();
+    let error = graph.check_chosen(&other, IdChoice::Auto).unwrap_err().to_string();
+    assert!(error.contains("`block-bytes`") && error.contains("layout blocks;"), "{error}");
+    assert!(error.contains("is pma:"), "{error}");
+    let error = other.options().unwrap_err().to_string();
+    assert!(error.contains("is adjacency:"), "{error}");
+    other.choose("layout", "blocks").unwrap();
+    assert_eq!(other.options().unwrap().blocks.block_bytes, 256);
+    // All options are of some layout, and those of all layouts are refused by none.
+    for option in GraphOption::ALL {
+        let words: Vec<String> = match &option.kind {
+            OptionKind::Switch => ["true", "false"].map(str::to_owned).to_vec(),
+            OptionKind::Word(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+            OptionKind::Number(limits) => vec![limits.end().to_string()],
+            OptionKind::Size => vec!["3M".to_owned()],
+        };
+        for word in words {
+            let mut chosen = Chosen::default();
+            chosen.choose(option.name, word).unwrap();
+            let takes = |layout: &Layout| {
+                let mut chosen = chosen.clone();
+                chosen.choose("layout", layout.to_string()).unwrap();
+                chosen.options().is_ok()
+            };
+            let count = Layout::ALL.iter().filter(|layout| takes(layout)).count();
+            let is_general = option.group != OptionGroup::Tuning;
+            assert!(count == 3 || !is_general && count > 0, "{}: {count}", option.name);
+        }
+    }
     let error = chosen.choose("colour", "red").unwrap_err().to_string();
     assert!(error.contains("`colour`") && error.contains("durability"), "{error}");
     let error = chosen.choose("fill", "5").unwrap_err().to_string();

@@ -79,6 +79,35 @@ fn ids_that_lie_far_apart_change_no_answer() {
     }
 }
 
+/// A result says what leads the values: vertices by value, the smaller id first, groups by size, edges.
+#[test]
+fn a_result_says_what_leads() {
+    let near = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 5), (6, 6)];
+    for far in [0, FAR] {
+        let id = |v: u32| v + far * u32::from(v > 2);
+        let edges = near.map(|(u, v)| (id(u), id(v)));
+        let view = graph("led", false, &edges).snapshot().unwrap();
+        let led = |kernel, key, expected: Value| {
+            let told = if kernel == Kernel::Bfs { &[("source", "1")][..] } else { &[] };
+            assert_eq!(run(&view, kernel, told).result[key], expected, "{kernel}, far: {far}");
+        };
+        led(Kernel::Bfs, "top", json!([[id(3), 2], [0, 1], [2, 1]]));
+        led(Kernel::Wcc, "top", json!([[0, 4], [id(4), 2], [id(6), 1]]));
+        led(Kernel::Cdlp, "top", json!([[0, 3], [id(4), 1], [id(5), 1], [id(3), 1], [id(6), 1]]));
+        led(
+            Kernel::KCore,
+            "top",
+            json!([[0, 2], [1, 2], [2, 2], [id(3), 1], [id(4), 1], [id(5), 1]]),
+        );
+        led(Kernel::Bridges, "edges", json!([[2, id(3)], [id(4), id(5)]]));
+        led(Kernel::SpanningForest, "edges", json!([[0, 1], [0, 2], [2, id(3)], [id(4), id(5)]]));
+        led(Kernel::Bipartition, "sides", json!([1, 1]));
+        let two = RunOptions { top: Some(2), ..RunOptions::default() };
+        let two = view.run(Kernel::Wcc, &two).unwrap();
+        assert_eq!(two.result["top"].as_array().unwrap().len(), 2);
+    }
+}
+
 /// Every kernel says the same of a graph that keeps no in-neighbors, in each layout and on a copy.
 #[test]
 fn graphs_without_in_neighbors_answer_alike() {

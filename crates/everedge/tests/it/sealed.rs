@@ -246,6 +246,32 @@ fn damage_ends_a_run_with_its_place() {
     assert!(Chunks::verify(&path).unwrap().ok);
 }
 
+/// The search from the target meets edges that the damaged lists of their sources lack.
+#[test]
+fn a_path_over_a_damaged_list_is_an_error() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("g");
+    let options = GraphOptions {
+        medium: MediumKind::Dram,
+        directed: true,
+        weighted: true,
+        ..GraphOptions::default()
+    };
+    let graph = Graph::create("path".as_ref(), &options, false).unwrap();
+    let edges = [(0, 1), (1, 2), (1, 4), (1, 5), (1, 6), (2, 3)];
+    graph.insert(&edges, Some(&[100.0, 1.0, 500.0, 500.0, 500.0, 1.0])).unwrap();
+    seal(&graph.snapshot().unwrap(), &path);
+    let file = path.join("out.4k");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[100] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let view = Chunks::open(&path, None).unwrap().view(0).unwrap();
+    let ends = view.find_all(["0", "3"]).unwrap();
+    let found = view.shortest_path(ends[0], ends[1], false, &Watch::new());
+    let what = found.unwrap_err().to_string();
+    assert!(what.contains("out.4k") && what.contains("damaged at offset"), "{what}");
+}
+
 #[test]
 fn verify_names_every_damaged_piece() {
     let home = tempfile::tempdir().unwrap();

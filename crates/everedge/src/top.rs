@@ -1,0 +1,99 @@
+//! What leads an answer: the vertices of the largest values, the largest components, the first edges.
+
+use everedge_core::{VertexId, par};
+use everedge_kernels::{NO_COMPONENT, UNREACHED};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::answers::GRAIN;
+use crate::{Kernel, Values, View};
+
+impl View {
+    /// Adds to the result of a kernel what leads its values, if the result does not say so already: `top` has the farthest
+    /// or highest vertices with their values, or the largest components with their sizes; `edges` and `vertices` the
+    /// first of a list.
+    pub(crate) fn add_top(
+        &self,
+        kernel: Kernel,
+        values: &Values,
+        count: usize,
+        result: &mut Value,
+    ) {
+        let positive = |value: f64| (value > 0.0).then_some(value);
+        let (key, rows) = match values {
+            Values::Depth(depths) => {
+                let reached = |depth| (depth != UNREACHED).then_some(f64::from(depth));
+                ("top", self.leaders(depths, count, |depth| reached(depth).and_then(positive)))
+            }
+            Values::Distance(values) => {
+                ("top", self.leaders(values, count, |value| value.is_finite().then_some(value)))
+            }
+            Values::Score(scores) => ("top", self.leaders(scores, count, positive)),
+            Values::Component(component) => ("top", self.largest(component, count)),
+            // Colors are no measure.
+            Values::Count(_) if kernel == Kernel::Bipartition => return,
+            Values::Count(counts) => {
+                ("top", self.leaders(counts, count, |number| positive(number.into())))
+            }
+            Values::Order(order) => {
+                let names = order.iter().take(count).map(|&v| self.json_name(v));
+                ("vertices", names.collect())
+            }
+            Values::Edges(edges, weights) => {
+                let row = |(at, &(u, v)): (usize, &(VertexId, VertexId))| {
+                    let mut row = vec![self.json_name(u), self.json_name(v)];
+                    row.extend(weights.as_ref().map(|weights| json!(weights[at])));
+                    Value::Array(row)
+                };
+                ("edges", edges.iter().enumerate().take(count).map(row).collect())
+            }
+            Values::Label(_) | Values::Scores(_) | Values::Vertices(_) | Values::None => return,
+        };
+        if let Value::Object(result) = result {
+            result.entry(key).or_insert(rows);
+        }
+    }
+
+    /// Returns the names of the vertices of largest score with their values, the smaller id first among equals; `values`
+    /// stand at the vertices' rows, and those without a score are left out.
+    pub(crate) fn leaders<T: Copy + Serialize + Sync>(
+        &self,
+        values: &[T],
+        count: usize,
+        score: impl Fn(T) -> Option<f64> + Sync,
+    ) -> Value {
+        let score_at = |row: u32| score(values[row as usize]);
+        let ids = self.naming.ids_before();
+        let id = |row: u32| ids.map_or(row, |ids| ids[row as usize]);
+        let first_of = |mut rows: Vec<(f64, u32)>| {
+            let by_score = |a: &(f64, u32), b: &(f64, u32)| {
+                b.0.total_cmp(&a.0).then_with(|| id(a.1).cmp(&id(b.1)))
+            };
+            if count < rows.len() {
+                rows.select_nth_unstable_by(count, by_score);
+                rows.truncate(count);
+            }
+            rows.sort_unstable_by(by_score);
+            rows
+        };
+        let leaders = par::map_ranges(values.len() as u32, GRAIN, |rows| {
+            first_of(rows.filter_map(|row| Some((score_at(row)?, row))).collect())
+        });
+        let named = |(_, row): (f64, u32)| {
+            json!([self.json_name(self.id_of_row(row)), values[row as usize]])
+        };
+        first_of(leaders.concat()).into_iter().map(named).collect()
+    }
+
+    /// Returns the names of the largest components with how many vertices each has. Needs 4 bytes a vertex.
+    pub(crate) fn largest(&self, component: &[VertexId], count: usize) -> Value {
+        let mut sizes = vec![0_u32; component.len()];
+        // Of most vertices the next one is in the same component: an addition waits for the one before.
+        for alike in component.chunk_by(|u, v| u == v).filter(|alike| alike[0] != NO_COMPONENT) {
+            if let Some(row) = self.row_of(alike[0]) {
+                sizes[row] += alike.len() as u32;
+            }
+        }
+        self.leaders(&sizes, count, |size| (size > 0).then_some(size.into()))
+    }
+}
