@@ -131,7 +131,7 @@ fn a_graph_without_communities_has_a_page() {
     assert!(page.contains("weights must be finite and 0 or more"));
     assert!(page.contains("everedge neighbors signed -- -x"));
     done(home, "neighbors signed -- -x");
-    done(home, "seal signed sealed --no-in");
+    done(home, "seal signed.csv sealed --weighted --no-in");
     let said = refused(home, "report sealed");
     assert!(said.contains("seal it again without --no-in"), "{said}");
 }

@@ -93,7 +93,7 @@ fn a_result_says_what_leads() {
         };
         led(Kernel::Bfs, "top", json!([[id(3), 2], [0, 1], [2, 1]]));
         led(Kernel::Wcc, "top", json!([[0, 4], [id(4), 2], [id(6), 1]]));
-        led(Kernel::Cdlp, "top", json!([[0, 3], [id(4), 1], [id(5), 1], [id(3), 1], [id(6), 1]]));
+        led(Kernel::Cdlp, "top", json!([[0, 4], [id(4), 1], [id(5), 1], [id(6), 1]]));
         led(
             Kernel::KCore,
             "top",
