@@ -9,8 +9,9 @@ VENV := .venv
 EVEREDGE := target/release/everedge
 PACKAGE := crates/everedge-python
 EXTENSION := $(PACKAGE)/python/everedge/_native.abi3.so
+WHEEL_TOOLS := target/wheel-tools
 
-.PHONY: demo test test-rust test-python networkx extension lint ratios valgrind guide bench verify soak clean
+.PHONY: demo test test-rust test-python networkx extension wheel wheel-test lint ratios valgrind guide bench verify soak clean
 
 # Builds, then shows the main job on real data and writes a report page.
 demo: $(EVEREDGE)
@@ -22,7 +23,7 @@ $(EVEREDGE): FORCE
 FORCE:
 
 # Everything that a change must pass.
-test: lint test-rust test-python ratios guide
+test: lint test-rust test-python ratios guide wheel-test
 
 lint:
 	$(CARGO) fmt --all --check
@@ -51,6 +52,23 @@ networkx: extension $(VENV)/installed
 $(VENV)/installed: crates/everedge-python/requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --requirement $<
+	touch $@
+
+# A wheel for CPython 3.10 and newer on every Linux of this processor with glibc 2.28 or newer, in target/wheels. Zig
+# compiles C and links for that glibc; maturin refuses a wheel that asks for a newer one.
+wheel: $(WHEEL_TOOLS)/installed
+	rm -rf target/wheels
+	$(PYTHON) scripts/notices.py > $(PACKAGE)/THIRD-PARTY-NOTICES
+	PATH="$(CURDIR)/$(WHEEL_TOOLS)/bin:$$PATH" maturin build --release --locked --quiet --zig \
+		--compatibility manylinux_2_28 --manifest-path $(PACKAGE)/Cargo.toml --out target/wheels
+
+# Installs the wheel in an environment of its own, and does there what the README does.
+wheel-test: wheel
+	$(PYTHON) $(PACKAGE)/tests/try_wheel.py target/wheels/*.whl
+
+$(WHEEL_TOOLS)/installed: $(PACKAGE)/requirements-wheel.txt
+	$(PYTHON) -m venv $(WHEEL_TOOLS)
+	$(WHEEL_TOOLS)/bin/pip install --quiet --requirement $<
 	touch $@
 
 # The guide as a site, target/guide/index.html; a link that leads nowhere is an error. Its examples are tests
@@ -99,4 +117,4 @@ soak:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV) $(EXTENSION) demo-output bench-graphs
+	rm -rf $(VENV) $(EXTENSION) $(PACKAGE)/THIRD-PARTY-NOTICES demo-output bench-graphs

@@ -27,19 +27,19 @@ impl Changer {
         Ok(Self { handle: Handle::new("sealed graph", changer) })
     }
 
-    /// Adds edges of numbers as one batch. The arrays are copied, whether nobody else can reach them or not.
+    /// Adds edges of numbers as one batch; nobody else can reach the arrays.
     fn add_edges(
         &self,
         py: Python<'_>,
         src: PyReadonlyArray1<'_, u32>,
         dst: PyReadonlyArray1<'_, u32>,
         weight: Option<PyReadonlyArray1<'_, f32>>,
-        is_private: bool,
     ) -> PyResult<()> {
-        let (changer, _) = (self.handle.get()?, is_private);
-        let edges: Vec<Edge> = pairs(src.as_slice()?, dst.as_slice()?).collect();
-        let weights = weight.as_ref().map(copied).transpose()?;
-        py.detach(|| changer.insert(&edges, weights.as_deref())).map(drop).map_err(exception)
+        let changer = self.handle.get()?;
+        let (src, dst) = (src.as_slice()?, dst.as_slice()?);
+        let weight = weight.as_ref().map(|weight| weight.as_slice()).transpose()?;
+        let edges = || pairs(src, dst).collect::<Vec<Edge>>();
+        py.detach(|| changer.insert(&edges(), weight)).map(drop).map_err(exception)
     }
 
     /// Takes edges of numbers away as one batch.

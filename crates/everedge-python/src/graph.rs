@@ -176,31 +176,21 @@ impl Graph {
         ingested(py, ended, |done| done.edges_read)
     }
 
-    /// Inserts edges of dense ids as one batch.
-    ///
-    /// `is_private` says that nobody else can reach the arrays: then they are read without the GIL.
-    /// Others are read with it, since without it any thread of Python could change them meanwhile.
+    /// Inserts edges of dense ids as one batch; nobody else can reach the arrays.
     fn add_edges(
         &self,
         py: Python<'_>,
         src: PyReadonlyArray1<'_, u32>,
         dst: PyReadonlyArray1<'_, u32>,
         weight: Option<PyReadonlyArray1<'_, f32>>,
-        is_private: bool,
     ) -> PyResult<()> {
         let graph = self.handle.get()?;
         let (src, dst) = (src.as_slice()?, dst.as_slice()?);
         let weight = weight.as_ref().map(|weight| weight.as_slice()).transpose()?;
         if let (&[src], &[dst]) = (src, dst) {
-            let weight = weight.map(<[f32]>::to_vec);
-            return py.detach(|| graph.insert(&[(src, dst)], weight.as_deref())).map_err(exception);
+            return py.detach(|| graph.insert(&[(src, dst)], weight)).map_err(exception);
         }
-        let batch = || everedge::Result::Ok(Batch::insertions(pairs(src, dst), weight)?);
-        if is_private {
-            return py.detach(|| graph.apply(&batch()?)).map_err(exception);
-        }
-        let batch = batch().map_err(exception)?;
-        py.detach(|| graph.apply(&batch)).map_err(exception)
+        py.detach(|| graph.apply(&Batch::insertions(pairs(src, dst), weight)?)).map_err(exception)
     }
 
     /// Deletes edges of dense ids as one batch; nobody else can reach the arrays.

@@ -43,7 +43,9 @@ impl<T> Handle<T> {
     /// child: there is nothing of its own to close.
     pub(crate) fn close(&self) {
         if !self.is_inherited() {
-            self.lock().take();
+            let held = self.lock().take();
+            // Giving it up may take long, and does not hold others up.
+            drop(held);
         }
     }
 

@@ -4,6 +4,7 @@ use everedge::{exact_integer_weights, exact_weights};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use crate::changing::copied;
 use crate::error::raised;
 
 /// Numbers of 64 bits.
@@ -14,16 +15,17 @@ pub(crate) enum Numbers<'py> {
     Unsigned(PyReadonlyArray1<'py, u64>),
 }
 
-/// Returns numbers as weights; one that 32 bits do not keep is refused with its row.
+/// Returns numbers as weights; one that 32 bits do not keep is refused with its row. They are copied first: what is checked
+/// is what is taken, though another thread may change the array.
 #[pyfunction]
 pub(crate) fn weights<'py>(
     py: Python<'py>,
     numbers: Numbers<'py>,
 ) -> PyResult<Bound<'py, PyArray1<f32>>> {
     let weights = match numbers {
-        Numbers::Floats(numbers) => exact_weights(numbers.as_slice()?),
-        Numbers::Integers(numbers) => exact_integer_weights(numbers.as_slice()?),
-        Numbers::Unsigned(numbers) => exact_integer_weights(numbers.as_slice()?),
+        Numbers::Floats(numbers) => exact_weights(&copied(&numbers)?),
+        Numbers::Integers(numbers) => exact_integer_weights(&copied(&numbers)?),
+        Numbers::Unsigned(numbers) => exact_integer_weights(&copied(&numbers)?),
     };
     let weights = weights.map_err(|(row, what)| {
         let hint =

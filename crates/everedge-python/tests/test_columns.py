@@ -50,6 +50,33 @@ def test_columns_of_every_kind_are_taken(make: Any) -> None:
         assert s.edges()[0].tolist() == [5, 5, 5]
 
 
+class Recording:
+    """A native graph that keeps the columns it is given."""
+
+    def __init__(self, native: Any) -> None:
+        self._native, self.given = native, list[Any]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._native, name)
+
+    def add_edges(self, *columns: Any) -> None:
+        self.given += columns
+        self._native.add_edges(*columns)
+
+
+@pytest.mark.parametrize("of", [np.array, lambda values, kind: np.array([0, *values], kind)[1:], memoryview, pyarrow.array])
+def test_what_others_may_change_is_copied_before_it_is_read(of: Any) -> None:
+    graph = fresh(weighted=True, ids="dense")
+    graph.add_edges([0], [1], [1])
+    graph._native = recording = Recording(graph._native)  # type: ignore[assignment]
+    arrays = [np.arange(4, dtype=np.uint32), np.arange(1, 5, dtype=np.uint32), np.ones(4, np.float32)]
+    columns = [of(array) if of in (memoryview, pyarrow.array) else of(array, array.dtype) for array in arrays]
+    graph.add_edges(*columns)
+    seen = [np.asarray(column) for column in columns]
+    assert len(recording.given) == 3
+    assert not any(np.shares_memory(given, one) for given in recording.given for one in seen)
+
+
 def test_single_ids_are_columns_of_one() -> None:
     graph = fresh()
     graph.add_edges("a", "b")

@@ -23,8 +23,7 @@ def add_edges_to(
     """Insert edges of names as one batch."""
     weights = _columns.weights_for(native.is_weighted(), weight, len(ends[0]), round_weights)
     u, v = _columns.vertices(native, ends[0], "src"), _columns.vertices(native, ends[1], "dst")
-    are_new = _columns.is_new(u, ends[0]) and _columns.is_new(v, ends[1])
-    native.add_edges(u, v, weights, is_private=are_new and weights is None)
+    native.add_edges(u, v, weights)
 
 
 def delete_edges_from(native: _native.Graph | _native.Changer, ends: tuple[Names, Names]) -> Changes:

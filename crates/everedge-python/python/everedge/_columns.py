@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ class ArrowColumn(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the column as a capsule."""
 
+
+_Number = TypeVar("_Number", np.uint32, np.float32)
 
 Id: TypeAlias = int | str | np.integer[Any]
 """The external id of a vertex."""
@@ -109,7 +111,7 @@ def texts(column: Names, what: str) -> list[str]:
 def weights(
     column: npt.ArrayLike | ArrowColumn, count: int, round_weights: bool
 ) -> npt.NDArray[np.float32]:
-    """Return `count` weights, as 32-bit floats.
+    """Return `count` weights, as 32-bit floats that nobody else can reach.
 
     Raises `InvalidInputError` for what is not a number, for another count, and with the row for a
     number that 32 bits do not keep, unless `round_weights`: the rule that holds for files.
@@ -120,7 +122,7 @@ def weights(
     if len(array) != count:
         raise InvalidInputError(f"{count} edges and {len(array)} weights: give one an edge")
     if round_weights or np.can_cast(array.dtype, np.float32):
-        return np.ascontiguousarray(array, np.float32)
+        return _private(np.ascontiguousarray(array, np.float32), array)
     if array.dtype.kind == "f":
         return _native.weights(np.ascontiguousarray(array, np.float64))
     if array.dtype.kind == "u":
@@ -138,11 +140,6 @@ def weights_for(
             what = "has no weights: leave it out, or create another graph with weighted=True"
         raise InvalidInputError(f"weight: the graph {what}")
     return None if column is None else weights(column, count, round_weights)
-
-
-def is_new(array: npt.NDArray[np.uint32], column: Names) -> bool:
-    """Return whether an array made of a column is a copy that nobody else can reach."""
-    return array is not column and array.base is None
 
 
 def check_lengths(src: Names, dst: Names) -> None:
@@ -230,6 +227,11 @@ def _array(column: Any, what: str) -> npt.NDArray[Any]:
     return np.atleast_1d(array)
 
 
+def _private(array: npt.NDArray[_Number], column: object) -> npt.NDArray[_Number]:
+    """Return an array made of a column, copied if somebody else can reach it and change it while it is read."""
+    return array if array is not column and array.base is None else array.copy()
+
+
 def _has_floats(values: Iterable[Any]) -> bool:
     return any(isinstance(value, float | np.floating) for value in values)
 
@@ -259,10 +261,10 @@ def _refuse(wrong: npt.NDArray[np.bool_], array: npt.NDArray[Any], what: str, ru
 def vertices(
     native: _native.Graph | _native.Changer, names: Names, what: str
 ) -> npt.NDArray[np.uint32]:
-    """Return the vertices of names, making ids for new ones."""
+    """Return the vertices of names in an array that nobody else can reach, making ids for new ones."""
     kind = native.id_kind()
     if kind == "dense":
-        return dense(names, what)
+        return _private(dense(names, what), names)
     if kind == "text":
         return native.intern_texts(texts(names, what))
     return native.intern_integers(integers(names, what))

@@ -73,7 +73,6 @@ class Changer:
         src: npt.NDArray[np.uint32],
         dst: npt.NDArray[np.uint32],
         weight: npt.NDArray[np.float32] | None,
-        is_private: bool,
     ) -> None: ...
     def delete_edges(
         self, src: npt.NDArray[np.uint32], dst: npt.NDArray[np.uint32]
@@ -148,7 +147,6 @@ class Graph:
         src: npt.NDArray[np.uint32],
         dst: npt.NDArray[np.uint32],
         weight: npt.NDArray[np.float32] | None,
-        is_private: bool,
     ) -> None: ...
     def delete_edges(
         self, src: npt.NDArray[np.uint32], dst: npt.NDArray[np.uint32]
