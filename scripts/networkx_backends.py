@@ -1,9 +1,9 @@
 """Times functions of NetworkX on the same graph with this backend and with others, in turn.
 
-    python scripts/networkx_backends.py FILE [--directed] [--functions a,b] [--backends everedge,rustworkx,parallel,networkx] [--rounds 3]
+    python scripts/networkx_backends.py FILE [--directed] [--functions a,b] [--backends everedge,rustworkx,parallel,networkx] [--rounds 5]
 
 FILE holds pairs of nodes, a line each, or is one of DIMACS, plain or compressed (.gz, .zst by the program zstd). Graphs are converted before the first time that counts; `--convert` counts
-that too. Prints a line of JSON for each function: by backend the medians of the wall time and of the processor time of this process, in seconds, and how many times
+that too. Prints a line of JSON for each function that two of the backends have: by backend the medians of the wall time and of the processor time of this process, in seconds, and how many times
 those of everedge go into the smallest of the others. At the end it says for how many functions that is at least 3, and for which it is below 1. A function that takes
 longer than `--limit` seconds is stopped and left out for that backend. Searches begin at the node with the most out-edges, with `--near` at the one with the
 most edges, which in a directed graph may reach a few others only.
@@ -37,7 +37,7 @@ UNDIRECTED = (
 DIRECTED = (
     "strongly_connected_components number_strongly_connected_components is_strongly_connected weakly_connected_components "
     "number_weakly_connected_components is_weakly_connected attracting_components is_directed_acyclic_graph has_cycle "
-    "in_degree_centrality out_degree_centrality overall_reciprocity"
+    "number_attracting_components in_degree_centrality out_degree_centrality overall_reciprocity"
 ).split()
 ACYCLIC = "topological_sort topological_generations dag_longest_path dag_longest_path_length".split()
 EITHER = (
@@ -46,7 +46,9 @@ EITHER = (
     "single_target_shortest_path bidirectional_shortest_path has_path shortest_path shortest_path_length descendants ancestors "
     "descendants_at_distance bfs_edges bfs_layers is_bipartite single_source_dijkstra single_source_dijkstra_path "
     "single_source_dijkstra_path_length dijkstra_path dijkstra_path_length bidirectional_dijkstra "
-    "single_source_bellman_ford_path_length average_neighbor_degree degree_assortativity_coefficient number_of_selfloops"
+    "single_source_bellman_ford single_source_bellman_ford_path single_source_bellman_ford_path_length bellman_ford_path "
+    "bellman_ford_path_length average_neighbor_degree degree_assortativity_coefficient number_of_selfloops "
+    "jaccard_coefficient adamic_adar_index resource_allocation_index preferential_attachment"
 ).split()
 ALL_PAIRS = (
     "betweenness_centrality closeness_centrality harmonic_centrality eccentricity diameter radius center periphery "
@@ -178,9 +180,15 @@ def main() -> None:
     print(json.dumps({"file": options.file, "nodes": len(graph), "edges": graph.number_of_edges()}), flush=True)
     suited = DIRECTED if options.directed else UNDIRECTED
     names = suited + EITHER + (ACYCLIC if options.acyclic else []) + (ALL_PAIRS if options.pairs else [])
-    names = options.functions.split(",") if options.functions else names
+    names = options.functions.split(",") if options.functions else shared(names, options.backends.split(","))
     found = [compare(graph, name, options) for name in names]
     print(json.dumps({by: summary(found, by) for by in ("wall", "cpu")}), flush=True)
+
+
+def shared(names: list[str], backends: list[str]) -> list[str]:
+    """Return the functions that more than one of some backends have."""
+    have = [nx.utils.backends.backend_info[one].get("functions", {}) for one in backends if one != "networkx"]
+    return [name for name in names if sum(name in one for one in have) + ("networkx" in backends) > 1]
 
 
 def compare(graph: Any, name: str, options: argparse.Namespace) -> dict[str, Any]:

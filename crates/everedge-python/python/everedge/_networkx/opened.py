@@ -9,9 +9,8 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,19 +25,26 @@ from everedge._values import Values
 
 _FOR_ONE_THREAD = 200_000
 """With fewer edges a kernel takes less time on one thread than it takes to wake others."""
+_Vertices: TypeAlias = npt.NDArray[np.uint32]
 _ANY_DEPTH = _NO_PARENT = (1 << 32) - 1
 
 
-@dataclass(frozen=True, eq=False)
 class Found:
     """What a breadth-first search reaches, in the order of discovery."""
 
-    order: Rows
-    """Shape `[reached]`: the rows, the first one the source."""
-    parents: Rows
-    """Shape `[reached]`: the row that each was discovered from; of the first there is none."""
-    depths: npt.NDArray[np.integer[Any]]
-    """Shape `[reached]`: how many edges away each is."""
+    def __init__(self, asked: Asked, vertices: _Vertices, parents: _Vertices, depths: _Vertices) -> None:
+        self._asked, self._parents = asked, parents
+        self.order = asked.rows_of(vertices)
+        """Shape `[reached]`: the rows, the first one the source."""
+        self.depths: Rows = depths
+        """Shape `[reached]`: how many edges away each is."""
+
+    @cached_property
+    def parents(self) -> Rows:
+        """Shape `[reached]`: the row that each was discovered from; of the first there is none, and itself stands there."""
+        rows = self._asked.rows_of(self._parents)
+        rows[:1] = self.order[:1]
+        return rows
 
 
 class Asked:
@@ -48,17 +54,14 @@ class Asked:
         self.snapshot = snapshot
         self.threads = 1 if snapshot.num_edges < _FOR_ONE_THREAD else 0
 
-    def vertices_of(self, rows: Rows) -> npt.NDArray[np.uint32]:
+    def vertices_of(self, rows: Rows) -> _Vertices:
         """Return the vertex numbers of rows."""
         return self.snapshot._vertices.index[np.asarray(rows, np.int64)]
 
-    def rows_of(self, vertices: npt.NDArray[np.uint32]) -> Rows:
-        """Return the rows of vertex numbers."""
+    def rows_of(self, vertices: _Vertices) -> Rows:
+        """Return the rows of vertex numbers; without gaps these are the same."""
         index = self.snapshot._vertices.index
-        found: Rows = vertices
-        if len(index) != self.snapshot._vertices.bound:
-            found = np.searchsorted(index, vertices)
-        return found.astype(np.int64)
+        return vertices if len(index) == self.snapshot._vertices.bound else np.searchsorted(index, vertices)
 
     def summary(self, kernel: str) -> Any:
         """Return the answer of a kernel in short."""
@@ -68,10 +71,7 @@ class Asked:
         """Return what is reached from a row up to `limit` edges away, in the order of lists."""
         depth_max = int(min(limit, _ANY_DEPTH))
         vertex = int(self.snapshot._vertices.index[row])
-        order, parents, depths = self.snapshot._native.discovery(vertex, reverse, depth_max)
-        # The first has no parent that is a vertex.
-        parents[0] = vertex
-        return Found(self.rows_of(order), self.rows_of(parents), depths)
+        return Found(self, *self.snapshot._native.discovery(vertex, reverse, depth_max))
 
     def weighted_search(self, rows: Rows) -> tuple[Rows, Rows, npt.NDArray[np.float64]]:
         """Return the rows that are reached from the nearest of some, the nearest first, the row before each, a source before itself, and
