@@ -1,10 +1,12 @@
 """Times functions of NetworkX on the same graph with this backend and with others, in turn.
 
-    python scripts/networkx_backends.py FILE [--directed] [--functions a,b] [--backends everedge,rustworkx,parallel,networkx] [--rounds 3]
+    python scripts/networkx_backends.py FILE [--directed] [--functions a,b] [--backends everedge,rustworkx,parallel,networkx] [--rounds 5]
 
-FILE holds pairs of nodes, a line each, plain or compressed (.gz, .zst by the program zstd). Graphs are converted before the first time that counts; `--convert` counts
-that too. Prints a line of JSON for each function: medians in seconds by backend. A function that takes longer than `--limit`
-seconds is stopped and left out for that backend.
+FILE holds pairs of nodes, a line each, or is one of DIMACS, plain or compressed (.gz, .zst by the program zstd). Graphs are converted before the first time that counts; `--convert` counts
+that too. Prints a line of JSON for each function that two of the backends have: by backend the medians of the wall time and of the processor time of this process, in seconds, and how many times
+those of everedge go into the smallest of the others. At the end it says for how many functions that is at least 3, and for which it is below 1. A function that takes
+longer than `--limit` seconds is stopped and left out for that backend. Searches begin at the node with the most out-edges, with `--near` at the one with the
+most edges, which in a directed graph may reach a few others only.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ UNDIRECTED = (
 DIRECTED = (
     "strongly_connected_components number_strongly_connected_components is_strongly_connected weakly_connected_components "
     "number_weakly_connected_components is_weakly_connected attracting_components is_directed_acyclic_graph has_cycle "
-    "in_degree_centrality out_degree_centrality overall_reciprocity"
+    "number_attracting_components in_degree_centrality out_degree_centrality overall_reciprocity"
 ).split()
 ACYCLIC = "topological_sort topological_generations dag_longest_path dag_longest_path_length".split()
 EITHER = (
@@ -44,7 +46,9 @@ EITHER = (
     "single_target_shortest_path bidirectional_shortest_path has_path shortest_path shortest_path_length descendants ancestors "
     "descendants_at_distance bfs_edges bfs_layers is_bipartite single_source_dijkstra single_source_dijkstra_path "
     "single_source_dijkstra_path_length dijkstra_path dijkstra_path_length bidirectional_dijkstra "
-    "single_source_bellman_ford_path_length average_neighbor_degree degree_assortativity_coefficient number_of_selfloops"
+    "single_source_bellman_ford single_source_bellman_ford_path single_source_bellman_ford_path_length bellman_ford_path "
+    "bellman_ford_path_length average_neighbor_degree degree_assortativity_coefficient number_of_selfloops "
+    "jaccard_coefficient adamic_adar_index resource_allocation_index preferential_attachment"
 ).split()
 ALL_PAIRS = (
     "betweenness_centrality closeness_centrality harmonic_centrality eccentricity diameter radius center periphery "
@@ -72,8 +76,11 @@ def read(path: str, directed: bool, acyclic: bool, weighted: bool) -> Any:
     draw = random.Random(1)
     for line in lines(path):
         fields = line.replace(",", " ").split()
-        if len(fields) < 2 or line[0] in "#%" or fields[0] == "p":
+        if len(fields) < 2 or line[0] in "#%" or fields[0] in ("c", "p"):
             continue
+        if fields[0] == "a":
+            # DIMACS
+            del fields[0]
         u, v = (int(field) if field.isdigit() else field for field in fields[:2])
         if u == v or acyclic and str(u) > str(v):
             continue
@@ -90,9 +97,9 @@ TWO_NODES = (
 ).split()
 
 
-def calls_of(graph: Any, name: str) -> Callable[[str], Any]:
+def calls_of(graph: Any, name: str, near: bool = False) -> Callable[[str], Any]:
     """Return the call of a function with arguments that suit it; it takes a backend and reads all of the answer."""
-    source = max(graph, key=graph.degree)
+    source = max(graph, key=graph.degree if near or not graph.is_directed() else graph.out_degree)
     target = list(nx.single_source_shortest_path_length(graph, source))[-1]
     places: tuple[Any, ...] = ()
     if name.startswith("single_source") or name in ONE_NODE:
@@ -156,10 +163,11 @@ def main() -> None:
     parser.add_argument("--acyclic", action="store_true", help="leave out edges to names that come before")
     parser.add_argument("--weighted", action="store_true", help="draw weights from 1 to 99")
     parser.add_argument("--largest", action="store_true", help="keep the largest component alone")
+    parser.add_argument("--near", action="store_true", help="begin searches at the node with the most edges")
     parser.add_argument("--functions", default="")
     parser.add_argument("--pairs", action="store_true", help="functions of all pairs, too")
     parser.add_argument("--backends", default="everedge,rustworkx,parallel")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--limit", type=float, default=60)
     parser.add_argument("--convert", action="store_true")
     options = parser.parse_args()
@@ -172,39 +180,72 @@ def main() -> None:
     print(json.dumps({"file": options.file, "nodes": len(graph), "edges": graph.number_of_edges()}), flush=True)
     suited = DIRECTED if options.directed else UNDIRECTED
     names = suited + EITHER + (ACYCLIC if options.acyclic else []) + (ALL_PAIRS if options.pairs else [])
-    names = options.functions.split(",") if options.functions else names
-    for name in names:
-        call = calls_of(graph, name)
-        times: dict[str, list[float]] = {}
-        late = set()
-        for round_number in range(options.rounds + 1):
-            for backend in options.backends.split(","):
-                functions = nx.utils.backends.backend_info[backend].get("functions", {})
-                if backend in late or backend != "networkx" and name not in functions:
-                    continue
-                if options.convert:
-                    graph.__networkx_cache__.clear()
-                gc.collect()
-                gc.disable()
-                begin = time.perf_counter()
-                try:
-                    with limit(options.limit):
-                        call(backend)
-                except Late:
-                    late.add(backend)
-                except Exception as error:
-                    late.add(backend)
-                    print(json.dumps({"function": name, "backend": backend, "error": repr(error)[:200]}), flush=True)
-                else:
-                    # The first time converts, and is left out.
-                    if round_number:
-                        times.setdefault(backend, []).append(time.perf_counter() - begin)
-                finally:
-                    gc.enable()
-        medians = {backend: round(statistics.median(found), 6) for backend, found in times.items()}
+    names = options.functions.split(",") if options.functions else shared(names, options.backends.split(","))
+    found = [compare(graph, name, options) for name in names]
+    print(json.dumps({by: summary(found, by) for by in ("wall", "cpu")}), flush=True)
+
+
+def shared(names: list[str], backends: list[str]) -> list[str]:
+    """Return the functions that more than one of some backends have."""
+    have = [nx.utils.backends.backend_info[one].get("functions", {}) for one in backends if one != "networkx"]
+    return [name for name in names if sum(name in one for one in have) + ("networkx" in backends) > 1]
+
+
+def compare(graph: Any, name: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Print the medians of a function, the backends in turn, and return them."""
+    call = calls_of(graph, name, options.near)
+    times: dict[str, list[tuple[float, float]]] = {}
+    late = set()
+    for round_number in range(options.rounds + 1):
+        for backend in options.backends.split(","):
+            functions = nx.utils.backends.backend_info[backend].get("functions", {})
+            if backend in late or backend != "networkx" and name not in functions:
+                continue
+            if options.convert:
+                graph.__networkx_cache__.clear()
+            try:
+                taken = timed(call, backend, options.limit)
+            except Late:
+                late.add(backend)
+            except Exception as error:
+                late.add(backend)
+                print(json.dumps({"function": name, "backend": backend, "error": repr(error)[:200]}), flush=True)
+            else:
+                # The first time converts, and is left out.
+                if round_number:
+                    times.setdefault(backend, []).append(taken)
+    line: dict[str, Any] = {"function": name}
+    for place, by in enumerate(("wall", "cpu")):
+        medians = {b: round(statistics.median(t[place] for t in found), 6) for b, found in times.items()}
         others = [value for backend, value in medians.items() if backend not in ("everedge", "networkx")]
-        ratio = round(min(others) / medians["everedge"], 2) if others and "everedge" in medians else None
-        print(json.dumps({"function": name, **medians, "late": sorted(late), "times_faster": ratio}), flush=True)
+        ratio = round(min(others) / max(medians["everedge"], 1e-9), 2) if others and "everedge" in medians else None
+        line |= {by: medians, f"{by}_times_faster": ratio}
+    print(json.dumps(line | {"late": sorted(late)}), flush=True)
+    return line
+
+
+def timed(call: Callable[[str], Any], backend: str, seconds: float) -> tuple[float, float]:
+    """Return how much wall time and processor time a call takes."""
+    gc.collect()
+    gc.disable()
+    begin, begin_of_process = time.perf_counter(), time.process_time()
+    try:
+        with limit(seconds):
+            call(backend)
+        return time.perf_counter() - begin, time.process_time() - begin_of_process
+    finally:
+        gc.enable()
+
+
+def summary(lines: list[dict[str, Any]], by: str) -> dict[str, Any]:
+    """Return for how many functions everedge was how many times faster."""
+    ratios = {line["function"]: line[f"{by}_times_faster"] for line in lines if line[f"{by}_times_faster"]}
+    return {
+        "functions": len(ratios),
+        "median": round(statistics.median(ratios.values()), 2) if ratios else None,
+        "at_least_3": sum(ratio >= 3 for ratio in ratios.values()),
+        "slower": {name: ratio for name, ratio in ratios.items() if ratio < 1},
+    }
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python scripts/networkx_sizes.py [--functions a,b]
 
 Random graphs of eight neighbors a node grow until a function is four times faster, takes a third of a second or has 8,000 nodes. A size is nodes and edges
-together; times are the least of five. The first of two sizes counts the conversion, the second one does not.
+together; times are the least processor time of five. The first of two sizes counts the conversion, the second one does not.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ def graph_for(name: str, count: int) -> Any:
 
 
 def least(call: Any, graph: Any, backend: str, converts: bool) -> float:
-    """Return the least time of a call, in seconds."""
+    """Return the least processor time of a call, in seconds."""
     times = []
     gc.collect()
     for _ in range(ROUNDS):
         if converts:
             graph.__networkx_cache__.clear()
         gc.disable()
-        begin = time.perf_counter()
+        begin = time.process_time()
         try:
             call(backend)
         finally:
-            times.append(time.perf_counter() - begin)
+            times.append(time.process_time() - begin)
             gc.enable()
         if sum(times) > LONG:
             break

@@ -463,6 +463,10 @@ mod tests {
     #[test]
     fn threads_are_as_many_as_asked() {
         assert_eq!(with_threads(3, thread_count).unwrap(), 3);
+        let here = std::thread::current().id();
+        let where_pieces_run = || map_ranges(100, 1, |_| std::thread::current().id());
+        assert!(with_threads(1, where_pieces_run).unwrap().iter().all(|&thread| thread == here));
+        assert_eq!(with_threads(1, thread_count).unwrap(), 1);
         assert!(with_threads(100_000, thread_count).is_err());
         assert_eq!(with_threads(0, thread_count).unwrap(), thread_count());
     }

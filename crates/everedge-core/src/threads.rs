@@ -19,7 +19,7 @@ use rustix::process::{Resource, getrlimit};
 
 thread_local! {
     /// Where the loops of this thread run.
-    static THREADS: RefCell<Threads> = const { RefCell::new(Threads(None)) };
+    static THREADS: RefCell<Threads> = const { RefCell::new(Threads(Choice::All)) };
     /// How many [`Alone`] this thread has.
     static ALONE: Cell<u32> = const { Cell::new(0) };
 }
@@ -76,7 +76,19 @@ impl Process {
 /// The threads that parallel loops run on: as many as there are cores, or those of
 /// [`with_threads`]. They do the loops' work only; whoever starts a loop waits for it.
 #[derive(Clone, Debug, Default)]
-pub struct Threads(Option<Arc<ThreadPool>>);
+pub struct Threads(Choice);
+
+/// Which threads loops run on.
+#[derive(Clone, Debug, Default)]
+enum Choice {
+    /// One for each core.
+    #[default]
+    All,
+    /// The one that starts them: it waits for nobody.
+    Caller,
+    /// Those of a pool of their own.
+    Pool(Arc<ThreadPool>),
+}
 
 impl Threads {
     /// Returns the threads of the loops that are started here, to be used by another thread.
@@ -156,7 +168,7 @@ impl Drop for Foreground {
     }
 }
 
-/// Runs `f` with its parallel loops on `threads` threads; 0 means one for each core.
+/// Runs `f` with its parallel loops on `threads` threads; 0 means one for each core, 1 the calling thread.
 ///
 /// # Errors
 /// If there are more than 4,096, or the operating system refuses them.
@@ -168,9 +180,12 @@ pub fn with_threads<R>(threads: usize, f: impl FnOnce() -> R) -> io::Result<R> {
         let what = format!("a pool has at most {THREADS_MAX} threads");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
+    if threads == 1 {
+        return Ok(Threads(Choice::Caller).enter(f));
+    }
     refuse_beyond_addresses(threads)?;
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
-    Ok(Threads(Some(Arc::new(pool))).enter(f))
+    Ok(Threads(Choice::Pool(Arc::new(pool))).enter(f))
 }
 
 /// Refuses threads whose stacks alone are beyond the limit of addresses: whoever takes the last ones is
@@ -195,12 +210,16 @@ pub fn thread_count() -> usize {
     }
     // Asked from outside: to go into the pool for it would wait for a thread that is free.
     let count = |pool: &Arc<ThreadPool>| pool.current_num_threads();
-    THREADS.with_borrow(|Threads(pool)| pool.as_ref().or_else(|| Process::pool()).map_or(1, count))
+    THREADS.with_borrow(|Threads(choice)| match choice {
+        Choice::All => Process::pool().map_or(1, count),
+        Choice::Caller => 1,
+        Choice::Pool(pool) => count(pool),
+    })
 }
 
 /// Who does the work of a loop that is started here.
 pub(crate) enum Workers {
-    /// The calling thread: the system gives no others, or it is [`Alone`].
+    /// The calling thread: the system gives no others, it is [`Alone`], or loops are to run on one thread.
     Caller,
     /// The pool that the calling thread is one of. It stays there.
     Around,
@@ -214,9 +233,10 @@ impl Workers {
         if rayon::current_thread_index().is_some() {
             return if ALONE.get() > 0 { Self::Caller } else { Self::Around };
         }
-        match Threads::current().0.or_else(|| Process::pool().cloned()) {
-            Some(pool) => Self::Pool(pool),
-            None => Self::Caller,
+        match Threads::current().0 {
+            Choice::All => Process::pool().cloned().map_or(Self::Caller, Self::Pool),
+            Choice::Caller => Self::Caller,
+            Choice::Pool(pool) => Self::Pool(pool),
         }
     }
 }

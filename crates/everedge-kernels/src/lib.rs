@@ -30,6 +30,7 @@ mod closeness;
 mod communities;
 mod convergence;
 mod delta_pagerank;
+mod discovery;
 mod eigenvector;
 mod error;
 mod frontier;
@@ -85,6 +86,10 @@ pub use communities::{Communities, NO_COMMUNITY};
 pub use delta_pagerank::{
     DeltaPageRank, DeltaPageRankConfig, delta_pagerank, spot_check_delta_pagerank,
     verify_delta_pagerank,
+};
+pub use discovery::{
+    Discovery, WeightedDiscovery, discovery, verify_discovery, verify_weighted_discovery,
+    weighted_discovery,
 };
 pub use eigenvector::{
     Eigenvector, EigenvectorConfig, eigenvector, spot_check_eigenvector, verify_eigenvector,

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 
-use everedge::{ExternalId, IdKind, Kernel, Parameters, RunOptions, Values, VertexId, Watch};
+use everedge::{
+    Discovery, ExternalId, IdKind, Kernel, Parameters, RunOptions, Values, VertexId, Watch,
+    WeightedDiscovery,
+};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -73,6 +76,21 @@ impl View {
 
 #[pymethods]
 impl View {
+    /// Returns a view of lists of neighbors: where those of each vertex begin, one more than vertices, and the neighbors.
+    #[staticmethod]
+    fn from_csr(
+        py: Python<'_>,
+        offsets: PyReadonlyArray1<'_, u64>,
+        neighbors: PyReadonlyArray1<'_, u32>,
+        weights: Option<PyReadonlyArray1<'_, f32>>,
+        directed: bool,
+    ) -> PyResult<Self> {
+        let (offsets, neighbors) = (offsets.as_slice()?.to_vec(), neighbors.as_slice()?.to_vec());
+        let weights = weights.map(|weights| weights.as_slice().map(<[f32]>::to_vec)).transpose()?;
+        let made = py.detach(|| everedge::View::from_csr(offsets, neighbors, weights, directed));
+        Ok(Self::new(made.map_err(exception)?, false))
+    }
+
     /// Runs a kernel by name with `parameters`, all as texts; calls `tell` with the steps
     /// done, and of how many (0 if that is unknown), now and then. Returns the report and the answer:
     /// by vertex up to `vertex_bound`, a list of vertices, or none.
@@ -92,7 +110,10 @@ impl View {
         }
         let options = RunOptions { threads, ..given.into() };
         let run = || view.run(kernel, &options).map_err(exception);
-        let done = py.detach(|| until_signal(&options.watch, tell.as_ref(), run))?;
+        let done = py.detach(|| match view.is_brief(kernel) {
+            true => run(),
+            false => until_signal(&options.watch, tell.as_ref(), run),
+        })?;
         let reported = report(py, &done)?;
         Ok((reported, array(py, done.values)))
     }
@@ -245,6 +266,36 @@ impl View {
         Ok((found.into_pyarray(py), hops.into_pyarray(py)))
     }
 
+    /// Returns the vertices that one reaches in the order of their discovery, the vertex in whose list each was found, and how far
+    /// away each is.
+    fn discovery<'py>(
+        &self,
+        py: Python<'py>,
+        source: VertexId,
+        reverse: bool,
+        depth_max: u32,
+    ) -> PyResult<(Column<'py, u32>, Column<'py, u32>, Column<'py, u32>)> {
+        let (view, watch) = (self.handle.get()?, Watch::default());
+        let search = || view.discovery(source, reverse, depth_max, &watch).map_err(exception);
+        let found = py.detach(|| if_small(&view, &watch, search))?;
+        let Discovery { order, parent, depth } = found;
+        Ok((order.into_pyarray(py), parent.into_pyarray(py), depth.into_pyarray(py)))
+    }
+
+    /// Returns the same by the sums of weights, from the nearest of some vertices, and how long a shortest path to each is.
+    fn weighted_discovery<'py>(
+        &self,
+        py: Python<'py>,
+        sources: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<(Column<'py, u32>, Column<'py, u32>, Column<'py, f64>)> {
+        let sources = sources.as_slice()?.to_vec();
+        let (view, watch) = (self.handle.get()?, Watch::default());
+        let search = || view.weighted_discovery(&sources, &watch).map_err(exception);
+        let found = py.detach(|| if_small(&view, &watch, search))?;
+        let WeightedDiscovery { order, parent, distance } = found;
+        Ok((order.into_pyarray(py), parent.into_pyarray(py), distance.into_pyarray(py)))
+    }
+
     /// Returns a shortest path and its length, if there is one.
     fn path<'py>(
         &self,
@@ -255,7 +306,7 @@ impl View {
     ) -> PyResult<Option<(Column<'py, u32>, f64)>> {
         let (view, watch) = (self.handle.get()?, Watch::default());
         let search = || view.shortest_path(source, target, hops, &watch).map_err(exception);
-        let found = py.detach(|| until_signal(&watch, None, search))?;
+        let found = py.detach(|| if_small(&view, &watch, search))?;
         Ok(found.map(|path| (path.vertices.into_pyarray(py), path.length)))
     }
 
@@ -451,6 +502,15 @@ pub(crate) fn until_signal<R: Send>(
         let result = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         raised.and(result)
     })
+}
+
+/// Runs a search of a graph: here if it is so small that nobody waits, else as [`until_signal`].
+fn if_small<R: Send>(
+    view: &everedge::View,
+    watch: &Watch,
+    search: impl FnOnce() -> PyResult<R> + Send,
+) -> PyResult<R> {
+    if view.is_small() { search() } else { until_signal(watch, None, search) }
 }
 
 /// Returns the name of each kernel with those of its parameters.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import random
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pytest
 
 import everedge
+from everedge import _native
 from everedge._networkx.converted import Converted
 from everedge._networkx.interface import backend
 from everedge._networkx.table import FUNCTIONS, markdown
@@ -114,6 +117,60 @@ def test_a_graph_is_converted_once_until_it_changes(monkeypatch: pytest.MonkeyPa
     with nx.config(cache_converted_graphs=False):
         nx.is_connected(graph, backend="everedge")
     assert len(conversions) == 3
+
+
+def test_kernels_run_on_the_lists_of_a_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(everedge.Graph, "__init__", lambda *_, **__: pytest.fail("a graph of everedge was made"))
+    graph = nx.barbell_graph(5, 1)
+    nx.set_edge_attributes(graph, 2, "weight")
+    for one in (graph, nx.DiGraph(graph), nx.MultiGraph(graph), nx.MultiDiGraph(graph)):
+        assert nx.pagerank(one, backend="everedge") == pytest.approx(nx.pagerank(one, backend="networkx"))
+        assert nx.single_source_dijkstra_path_length(one, 0, backend="everedge")[10] == 8
+        assert len(nx.hits(one, backend="everedge")[0]) == 11
+
+
+def test_searches_discover_nodes_in_the_order_of_networkx() -> None:
+    draw = random.Random(3)
+    graph = nx.MultiDiGraph()
+    graph.add_nodes_from(draw.sample(range(400), 400))
+    for _ in range(1200):
+        graph.add_edge(draw.randrange(400), draw.randrange(400), weight=draw.randrange(4))
+    for one in (graph, nx.Graph(graph), nx.DiGraph(graph)):
+        for name, places in (
+            ("single_source_shortest_path_length", (7,)), ("single_source_shortest_path", (7, 3)), ("bfs_edges", (7,)),
+            ("single_source_dijkstra_path_length", (7,)), ("single_source_dijkstra_path", (7, 5)),
+            ("multi_source_dijkstra_path", ([7, 9],)), ("bfs_successors", (7,)),
+        ):  # fmt: skip
+            found, expected = (getattr(nx, name)(one, *places, backend=b) for b in ("everedge", "networkx"))
+            if isinstance(expected, dict):
+                found, expected = found.items(), expected.items()
+            assert list(found) == list(expected), f"{name} of {one}"
+
+
+def test_components_come_against_the_edges_between_them() -> None:
+    graph = nx.gnp_random_graph(300, 0.004, seed=2, directed=True)
+    found = list(nx.strongly_connected_components(graph, backend="everedge"))
+    place = {node: number for number, component in enumerate(found) for node in component}
+    assert len(place) == 300
+    assert all(place[u] >= place[v] for u, v in graph.edges)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "neighbors", "weights", "directed", "message"),
+    [
+        ([0, 2, 1, 2], [0, 1], None, True, "offset 2 is 1: offsets must begin with 0"),
+        ([0, 1, 2], [0, 2], None, True, "neighbor 1 is vertex 2"),
+        ([0, 1, 1], [1], None, False, "both of its ends"),
+        ([0, 1, 2], [1, 0], [2, 3], False, "both of its ends"),
+        ([0, 1], [0], [float("nan")], True, "weight 0 is NaN"),
+    ],
+)
+def test_lists_that_are_none_of_a_graph(
+    offsets: list[int], neighbors: list[int], weights: list[float] | None, directed: bool, message: str
+) -> None:
+    kept = None if weights is None else np.array(weights, np.float32)
+    with pytest.raises(everedge.InvalidInputError, match=message):
+        _native.View.from_csr(np.array(offsets, np.uint64), np.array(neighbors, np.uint32), kept, directed)
 
 
 def test_the_configuration_chooses_it_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,6 +118,23 @@ impl Kernel {
             || self.parameters().contains(&"weighted")
     }
 
+    /// Whether it reads each edge a few times at most, whatever the graph.
+    pub(crate) fn is_linear(self) -> bool {
+        matches!(
+            self,
+            Self::OneHop
+                | Self::Bfs
+                | Self::Wcc
+                | Self::Scc
+                | Self::KCore
+                | Self::Bridges
+                | Self::ArticulationPoints
+                | Self::SpanningForest
+                | Self::TopologicalOrder
+                | Self::Bipartition
+        )
+    }
+
     /// Whether its answer may be another one, as right, where vertices have other numbers: those of a sealed graph are new.
     pub fn depends_on_numbers(self) -> bool {
         matches!(

@@ -24,6 +24,7 @@ mod changes;
 mod chunks;
 mod commit;
 mod creation;
+mod discoveries;
 mod error;
 mod export;
 mod files;
@@ -103,7 +104,7 @@ pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices, TableFo
 pub use everedge_io::{OperationChoice, TimeUnit, date_of, date_text};
 pub use everedge_io::{ending_of, first_of};
 pub use everedge_io::{exact_integer_weights, exact_weights, is_dense};
-pub use everedge_kernels::{Path, Similarity};
+pub use everedge_kernels::{Discovery, Path, Similarity, WeightedDiscovery};
 pub use everedge_live::Error as StorageError;
 pub use everedge_live::{
     Batch, Changes, Division, Durability, ExternalId, IdKind, Phases, Recovery,

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use everedge_core::{Direction, GraphView, Numbering, VertexId, WeightedView};
+use everedge_core::{Csr, Direction, GraphView, Numbering, VertexId, WeightedView};
 use everedge_live::{ExternalId, IdKind};
 use everedge_timeline::Version;
 
@@ -33,6 +33,32 @@ impl View {
         let (numbering, from_other_ends) = (OnceLock::new(), Vec::new());
         let (naming, is_simple) = (naming.into(), false);
         Self { any, naming, is_simple, open_time, numbering, from_other_ends }
+    }
+
+    /// Returns a view of lists of neighbors, whose vertices are called by their numbers, as [`Csr::from_lists`] takes them: a
+    /// graph of another program becomes one that kernels can be asked of, without a graph of our own in between.
+    ///
+    /// # Errors
+    /// `InvalidInput` if they are not the lists of a graph.
+    ///
+    /// # Example
+    /// ```
+    /// use everedge::{Kernel, RunOptions, View};
+    ///
+    /// let view = View::from_csr(vec![0, 2, 2, 3], vec![1, 2, 0], None, true)?;
+    /// let report = view.run(Kernel::Scc, &RunOptions::default())?;
+    /// assert_eq!(report.result["components"], 2);
+    /// # Ok::<(), everedge::Error>(())
+    /// ```
+    pub fn from_csr(
+        offsets: Vec<u64>,
+        neighbors: Vec<VertexId>,
+        weights: Option<Vec<f32>>,
+        directed: bool,
+    ) -> Result<Self> {
+        let csr = Csr::from_lists(offsets, neighbors, weights, directed)
+            .map_err(|error| Error::invalid(error.to_string()))?;
+        Ok(Self::new(AnyView::Csr(csr), None, Duration::ZERO))
     }
 
     /// Says whether a pair has one edge only.

@@ -25,6 +25,7 @@
 //! twice for each direction, and needs 8 bytes for each of its vertices while it builds.
 
 mod adjacency;
+mod given;
 
 use std::ops::Range;
 
@@ -33,6 +34,7 @@ use crate::{
     WeightedView, par,
 };
 use adjacency::{Adjacency, Ends, Listed};
+pub use given::ListsError;
 
 /// Vertices in a piece of work that costs little a vertex.
 const VERTEX_GRAIN: usize = 1 << 14;
@@ -383,6 +385,10 @@ mod tests {
                 check(&weighted);
                 check(&Csr::from_view(&plain));
                 check(&Csr::from_weighted_view(&weighted));
+                let lists = weighted.clone().into_out_arrays();
+                let given = Csr::from_lists(lists.0, lists.1, lists.2, directed).unwrap();
+                check(&given);
+                assert_eq!(given.edge_count(), weighted.edge_count());
                 check(&weighted.sorted());
             }
         }

@@ -1,7 +1,8 @@
 //! Building and reading a CSR.
 
 use everedge_core::{
-    Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, Numbering, VertexId, WeightedView, par,
+    Csr, CsrOptions, Edge, GraphView, ListsError, MAX_VERTEX_ID, Numbering, VertexId, WeightedView,
+    par,
 };
 use proptest::prelude::*;
 
@@ -35,6 +36,54 @@ fn check_builders(directed: bool, declared: &[VertexId], edges: &[Edge]) {
     assert_same(&Csr::from_weighted_view(&weighted), &weighted);
     assert_same(&Csr::from_edges(edges, None, options), &unweighted);
     assert_same(&Csr::from_view(&weighted), &unweighted);
+    check_lists(directed, edges, &weights);
+}
+
+/// Asserts that lists that are given are those of the same graph, in which every id is a vertex.
+fn check_lists(directed: bool, edges: &[Edge], weights: &[f32]) {
+    let bound = edges.iter().map(|&(u, v)| u.max(v) + 1).max().unwrap_or(0);
+    let declared: Vec<_> = (0..bound).collect();
+    let options = CsrOptions { directed, declared: &declared };
+    // A group has in-neighbors in the order of its edges, lists have them in ascending order.
+    let mut order: Vec<_> = (0..edges.len()).collect();
+    order.sort_by_key(|&i| edges[i].0);
+    let sorted: Vec<_> = order.iter().map(|&i| edges[i]).collect();
+    let weights: Vec<_> = order.iter().map(|&i| weights[i]).collect();
+    let built = Csr::from_edges(&sorted, Some(&weights), options);
+    let (offsets, neighbors, weights) = built.clone().into_out_arrays();
+    let given = Csr::from_lists(offsets, neighbors, weights, directed).unwrap();
+    assert_same(&given, &built);
+}
+
+#[test]
+fn lists_that_are_none_of_a_graph_are_refused() {
+    let given = |offsets: &[u64], neighbors: &[VertexId], weights: Option<&[f32]>, directed| {
+        let weights = weights.map(<[f32]>::to_vec);
+        Csr::from_lists(offsets.to_vec(), neighbors.to_vec(), weights, directed).map(drop)
+    };
+    let offset =
+        |place, offset, neighbor_count| Err(ListsError::Offset { place, offset, neighbor_count });
+    assert_eq!(given(&[0], &[], None, true), Ok(()));
+    assert_eq!(given(&[], &[], None, true), Err(ListsError::Length { offset_count: 0 }));
+    assert_eq!(given(&[1, 1], &[0], None, true), offset(0, 1, 1));
+    assert_eq!(given(&[0, 2, 1, 2], &[0, 1], None, true), offset(2, 1, 2));
+    assert_eq!(given(&[0, 1], &[0, 0], None, true), offset(1, 1, 2));
+    assert_eq!(
+        given(&[0, 1, 2], &[0, 2], None, true),
+        Err(ListsError::Neighbor { place: 1, neighbor: 2, vertex_count: 2 })
+    );
+    assert_eq!(
+        given(&[0, 1], &[0], Some(&[]), true),
+        Err(ListsError::WeightCount { weight_count: 0, neighbor_count: 1 })
+    );
+    assert_eq!(
+        given(&[0, 1], &[0], Some(&[f32::INFINITY]), true),
+        Err(ListsError::Weight { place: 0, weight: f32::INFINITY })
+    );
+    assert_eq!(given(&[0, 1, 2], &[1, 0], Some(&[2.0, 2.0]), false), Ok(()));
+    assert_eq!(given(&[0, 1, 2], &[1, 0], Some(&[2.0, 3.0]), false), Err(ListsError::OneSided));
+    assert_eq!(given(&[0, 1, 1], &[1], None, false), Err(ListsError::OneSided));
+    assert_eq!(given(&[0, 1, 1], &[1], None, true), Ok(()));
 }
 
 proptest! {

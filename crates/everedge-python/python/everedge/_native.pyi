@@ -225,6 +225,13 @@ class Timeline:
 
 @final
 class View:
+    @staticmethod
+    def from_csr(
+        offsets: npt.NDArray[np.uint64],
+        neighbors: npt.NDArray[np.uint32],
+        weights: npt.NDArray[np.float32] | None,
+        directed: bool,
+    ) -> View: ...
     def run(
         self,
         kernel: str,
@@ -265,6 +272,12 @@ class View:
     def within(
         self, vertices: npt.NDArray[np.uint32], hops: int, direction: str
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
+    def discovery(
+        self, source: int, reverse: bool, depth_max: int
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
+    def weighted_discovery(
+        self, sources: npt.NDArray[np.uint32]
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float64]]: ...
     def path(
         self, source: int, target: int, hops: bool
     ) -> tuple[npt.NDArray[np.uint32], float] | None: ...

@@ -19,8 +19,6 @@ from everedge._networkx.opened import Opened, opened
 from everedge._networkx.paths import row_of
 from everedge._networkx.searches import depths, weak
 
-_PAGERANK_WORK = 30
-
 Scores = npt.NDArray[np.float64]
 
 
@@ -33,6 +31,11 @@ def _pulls(graph: Opened, weight: Any) -> Any:
     """Return the matrix that adds up at each row what its in-neighbors have, by weights."""
     weights = graph.weights_into(weight)
     return graph.into.matrix if weights is None else graph.into.matrix_of(weights.astype(np.float64))
+
+
+def _length(scores: Scores) -> float:
+    """Return the Euclidean length. Threads of a library of linear algebra take longer to wake than it takes."""
+    return math.sqrt(float(np.square(scores).sum()))
 
 
 def pagerank(
@@ -50,10 +53,11 @@ def pagerank(
         return {}
     is_plain = personalization is None and nstart is None and dangling is None and 0 <= alpha < 1
     is_plain = is_plain and graph.weights(weight) is None and max_iter >= 0 and tol > 0
-    if is_plain and graph.asks(_PAGERANK_WORK):
+    if is_plain:
+        asked = graph.ask()
         # One iteration more tells whether the last one that is allowed was enough.
-        found = graph.ask().snapshot.pagerank(
-            iterations=max_iter + 1, tolerance=len(graph) * tol, damping=alpha
+        found = asked.snapshot.pagerank(
+            iterations=max_iter + 1, tolerance=len(graph) * tol, damping=alpha, threads=asked.threads
         )
         assert found.report is not None
         if (found.report.iterations or 0) > max_iter:
@@ -138,7 +142,7 @@ def eigenvector_centrality(
     for _ in range(max_iter):
         before = scores
         scores = before + pulls @ before
-        scores = scores / (np.linalg.norm(scores) or 1)
+        scores = scores / (_length(scores) or 1)
         if np.absolute(scores - before).sum() < count * tol:
             return graph.by_node(scores)
     raise nx.PowerIterationFailedConvergence(max_iter)
@@ -170,7 +174,7 @@ def katz_centrality(
         before = scores
         scores = alpha * (pulls @ before) + base
         if np.absolute(scores - before).sum() < count * tol:
-            length = math.sqrt(scores @ scores) if normalized else 1.0
+            length = _length(scores) if normalized else 1.0
             return graph.by_node(scores / (length or 1.0))
     raise nx.PowerIterationFailedConvergence(max_iter)
 

@@ -29,7 +29,7 @@ def _found(graph: Opened, kernel: str, weight: Any, seed: Any, **parameters: flo
     labels = asked.groups(
         getattr(asked.snapshot, kernel)(weighted=weights is not None, seed=drawn, **parameters)
     )
-    return [set(nodes) for nodes in grouped(graph, labels)]
+    return list(grouped(graph, labels))
 
 
 def louvain_communities(

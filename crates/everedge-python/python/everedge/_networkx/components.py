@@ -10,25 +10,26 @@ import numpy as np
 
 from everedge._networkx.lists import Rows
 from everedge._networkx.opened import Opened, lazily, opened
-from everedge._networkx.searches import sinks_first, strong, weak
+from everedge._networkx.searches import sinks_first, strong, strong_count, weak, weak_count
 
 
-def grouped(graph: Opened, labels: Rows, rows: Rows | None = None) -> list[list[Any]]:
+def grouped(graph: Opened, labels: Rows, rows: Rows | None = None) -> Iterator[set[Any]]:
     """Return the nodes of each label, of some rows or of all, the labels ascending."""
     if rows is None:
         rows = np.arange(len(labels))
     if not len(rows):
-        return []
+        return iter(())
     order = rows[np.argsort(labels[rows], kind="stable")]
-    nodes = graph.named(order)
     ends = np.flatnonzero(np.append(np.diff(labels[order]) != 0, True)) + 1
-    begins = np.append(0, ends[:-1])
-    return [nodes[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+    return _sets(graph.named(order), ends.tolist())
 
 
-def count_of(labels: Rows) -> int:
-    """Return how many components there are; each is named by one of its rows."""
-    return int((labels == np.arange(len(labels))).sum())
+def _sets(nodes: list[Any], ends: list[int]) -> Iterator[set[Any]]:
+    begin = 0
+    for end in ends:
+        # Most have one node.
+        yield {nodes[begin]} if end == begin + 1 else set(nodes[begin:end])
+        begin = end
 
 
 def _not_empty(graph: Opened) -> None:
@@ -38,14 +39,15 @@ def _not_empty(graph: Opened) -> None:
 
 def connected_components(G: Any) -> Iterator[set[Any]]:
     graph = opened(G)
-    return map(set, grouped(graph, weak(graph)))
+    return grouped(graph, weak(graph))
 
 
 weakly_connected_components = connected_components
 
 
 def number_connected_components(G: Any) -> int:
-    return count_of(weak(opened(G)))
+    graph = opened(G)
+    return weak_count(graph) if len(graph) else 0
 
 
 number_weakly_connected_components = number_connected_components
@@ -54,7 +56,7 @@ number_weakly_connected_components = number_connected_components
 def is_connected(G: Any) -> bool:
     graph = opened(G)
     _not_empty(graph)
-    return bool((weak(graph) == 0).all())
+    return weak_count(graph) == 1
 
 
 is_weakly_connected = is_connected
@@ -71,30 +73,33 @@ def node_connected_component(G: Any, n: Any) -> set[Any]:
 
 def strongly_connected_components(G: Any) -> Iterator[set[Any]]:
     graph = opened(G)
-    return map(set, grouped(graph, sinks_first(graph)))
+    return grouped(graph, sinks_first(graph))
 
 
 def number_strongly_connected_components(G: Any) -> int:
-    return count_of(strong(opened(G)))
+    graph = opened(G)
+    return strong_count(graph) if len(graph) else 0
 
 
 def is_strongly_connected(G: Any) -> bool:
     graph = opened(G)
     _not_empty(graph)
-    return bool((strong(graph) == 0).all())
+    return strong_count(graph) == 1
 
 
-def _attracting(graph: Opened) -> list[list[Any]]:
+def _attracting(graph: Opened) -> list[set[Any]]:
     """Return the nodes of the components that no edge leaves."""
+    if not len(graph):
+        return []
     labels = strong(graph)
     tails, heads = labels[graph.out.tails], labels[graph.out.heads]
     leaves = np.zeros(len(graph), bool)
     leaves[tails[tails != heads]] = True
-    return grouped(graph, labels, np.flatnonzero(~leaves[labels]))
+    return list(grouped(graph, labels, np.flatnonzero(~leaves[labels])))
 
 
 def attracting_components(G: Any) -> Iterator[set[Any]]:
-    return map(set, _attracting(opened(G)))
+    return iter(_attracting(opened(G)))
 
 
 def number_attracting_components(G: Any) -> int:
@@ -114,14 +119,14 @@ def articulation_points(G: Any) -> Iterator[Any]:
 
 def _cut_rows(graph: Opened) -> Rows:
     asked = graph.ask()
-    _, found = asked.snapshot._run("articulation-points", 0)
+    _, found = asked.snapshot._run("articulation-points", asked.threads)
     return asked.rows_of(found)
 
 
 def is_biconnected(G: Any) -> bool:
     graph = opened(G)
     # NetworkX looks for components of edges: one node has none.
-    return len(graph) > 1 and bool((weak(graph) == 0).all()) and not len(_cut_rows(graph))
+    return len(graph) > 1 and weak_count(graph) == 1 and not len(_cut_rows(graph))
 
 
 @lazily
@@ -130,7 +135,7 @@ def bridges(G: Any, root: Any = None) -> Iterator[tuple[Any, Any]]:
     if root is not None and graph.find(root) is None:
         raise nx.NodeNotFound(f"Root node {root} is not in graph")
     asked = graph.ask()
-    _, (src, dst, _) = asked.snapshot._run("bridges", 0)
+    _, (src, dst, _) = asked.snapshot._run("bridges", asked.threads)
     src, dst = asked.rows_of(src), asked.rows_of(dst)
     if root is not None:
         labels = weak(graph)

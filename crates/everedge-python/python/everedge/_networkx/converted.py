@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
 from everedge._networkx.lists import Lists, Numbers, Rows, numbers_of
-from everedge._networkx.opened import SMALL, Opened
-
-_WORK_OF_MAKING = 40
-
+from everedge._networkx.opened import Opened
 
 class Converted(Opened):
     """A graph of NetworkX as it was when it was converted. Attributes of edges are read when they are first asked for."""
@@ -26,17 +24,6 @@ class Converted(Opened):
         self._nodes: Sequence[Any] = range(len(found)) if _count_from_0(found) else found
         self._weights: dict[str, Numbers | None] = {}
         self._out = self._read(graph._adj)
-        self._work = 0
-
-    def asks(self, work: int, least: int = SMALL) -> bool:
-        """Return whether a kernel takes less time than arrays, with the graph in memory that it needs.
-
-        The first questions are put to arrays. Once they have taken as long as making that graph would have, it is made.
-        """
-        if len(self.out.heads) < least:
-            return False
-        self._work += work
-        return bool(self._asked) or self._work > _WORK_OF_MAKING
 
     @property
     def nodes(self) -> Sequence[Any]:
@@ -105,7 +92,10 @@ class Converted(Opened):
         if callable(attribute):
             raise NotImplementedError("weights are attributes here, no functions")
         if attribute not in self._weights:
-            values = [data.get(attribute, 1) for data in self.edge_data()]
+            try:
+                values = list(map(itemgetter(attribute), self.edge_data()))
+            except KeyError:
+                values = [data.get(attribute, 1) for data in self.edge_data()]
             self._weights[attribute] = numbers_of(values, attribute)
         return self._weights[attribute]
 

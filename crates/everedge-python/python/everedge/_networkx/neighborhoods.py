@@ -24,7 +24,8 @@ def _plain(graph: Opened, weight: Any = None) -> None:
 
 
 def _coefficients(graph: Opened) -> npt.NDArray[np.float64]:
-    found: npt.NDArray[np.float64] = graph.ask().snapshot.lcc().values
+    asked = graph.ask()
+    found: npt.NDArray[np.float64] = asked.snapshot.lcc(threads=asked.threads).values
     return found
 
 
@@ -134,7 +135,8 @@ def core_number(G: Any) -> dict[Any, int]:
         )
     if graph.directed:
         raise NotImplementedError("only graphs without directions: a pair of edges counts twice")
-    return graph.by_node(graph.ask().snapshot.kcore().values)
+    asked = graph.ask()
+    return graph.by_node(asked.snapshot.kcore(threads=asked.threads).values)
 
 
 def jaccard_coefficient(G: Any, ebunch: Any = None) -> Iterator[tuple[Any, Any, float]]:

@@ -1,6 +1,6 @@
 """A graph as the functions of this backend see it: nodes by row, lists of neighbors, and kernels.
 
-A node's *row* is its place in `nodes`. A graph of NetworkX is converted (`converted.py`); a graph of everedge is opened: kernels run
+A node's *row* is its place in `nodes`. A graph of NetworkX is converted (`converted.py`): its lists are what kernels run on. A graph of everedge is opened: kernels run
 on it as it is, and its lists are read when a function first needs them.
 """
 
@@ -10,11 +10,12 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from everedge import _native
 from everedge._columns import word
 from everedge._graph import Graph
 from everedge._networkx.lists import Lists, Numbers, Parallel, Rows, lists_of, summed
@@ -22,39 +23,64 @@ from everedge._snapshot import Snapshot
 from everedge._values import Values
 
 
-SMALL = 100_000
-"""With fewer edges a kernel takes less time to run than to start."""
-_ANY_FIRST = 3
+_FOR_ONE_THREAD = 200_000
+"""With fewer edges a kernel takes less time on one thread than it takes to wake others."""
+_Vertices: TypeAlias = npt.NDArray[np.uint32]
+_ANY_DEPTH = _NO_PARENT = (1 << 32) - 1
+
+
+class Found:
+    """What a breadth-first search reaches, in the order of discovery."""
+
+    def __init__(self, asked: Asked, vertices: _Vertices, parents: _Vertices, depths: _Vertices) -> None:
+        self._asked, self._parents = asked, parents
+        self.order = asked.rows_of(vertices)
+        """Shape `[reached]`: the rows, the first one the source."""
+        self.depths: Rows = depths
+        """Shape `[reached]`: how many edges away each is."""
+
+    @cached_property
+    def parents(self) -> Rows:
+        """Shape `[reached]`: the row that each was discovered from; of the first there is none, and itself stands there."""
+        rows = self._asked.rows_of(self._parents)
+        rows[:1] = self.order[:1]
+        return rows
 
 
 class Asked:
     """A snapshot that kernels are asked of, and where its vertices are in the order of nodes."""
 
-    def __init__(self, snapshot: Snapshot, has_names: bool) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        self._has_names = has_names
-        """Whether vertices have the names of nodes; else they have the numbers of their rows."""
+        self.threads = 1 if snapshot.num_edges < _FOR_ONE_THREAD else 0
 
-    def id_of(self, row: int) -> Any:
-        """Return the id by which a kernel finds a row."""
-        return self.snapshot._vertices.ids[row] if self._has_names else row
-
-    def vertices_of(self, rows: Rows) -> npt.NDArray[np.uint32]:
+    def vertices_of(self, rows: Rows) -> _Vertices:
         """Return the vertex numbers of rows."""
         return self.snapshot._vertices.index[np.asarray(rows, np.int64)]
 
-    def rows_of(self, vertices: npt.NDArray[np.uint32]) -> Rows:
-        """Return the rows of vertex numbers."""
+    def rows_of(self, vertices: _Vertices) -> Rows:
+        """Return the rows of vertex numbers; without gaps these are the same."""
         index = self.snapshot._vertices.index
-        found: Rows = vertices
-        if len(index) != self.snapshot._vertices.bound:
-            found = np.searchsorted(index, vertices)
-        return found.astype(np.int64)
+        return vertices if len(index) == self.snapshot._vertices.bound else np.searchsorted(index, vertices)
 
-    def depths(self, row: int) -> npt.NDArray[np.int32]:
-        """Return how many edges away each row is from one, -1 for what it does not reach."""
-        found: npt.NDArray[np.int32] = self.snapshot.bfs(self.id_of(row)).values
-        return found
+    def summary(self, kernel: str) -> Any:
+        """Return the answer of a kernel in short."""
+        return self.snapshot._run(kernel, self.threads)[0].result
+
+    def search(self, row: int, reverse: bool, limit: float = np.inf) -> Found:
+        """Return what is reached from a row up to `limit` edges away, in the order of lists."""
+        depth_max = int(min(limit, _ANY_DEPTH))
+        vertex = int(self.snapshot._vertices.index[row])
+        return Found(self, *self.snapshot._native.discovery(vertex, reverse, depth_max))
+
+    def weighted_search(self, rows: Rows) -> tuple[Rows, Rows, npt.NDArray[np.float64]]:
+        """Return the rows that are reached from the nearest of some, the nearest first, the row before each, a source before itself, and
+        how far away each is by weights."""
+        vertices = self.vertices_of(rows)
+        order, parents, lengths = self.snapshot._native.weighted_discovery(vertices)
+        are_sources = parents == _NO_PARENT
+        parents[are_sources] = order[are_sources]
+        return self.rows_of(order), self.rows_of(parents), lengths
 
     def groups(self, values: Values[Any]) -> npt.NDArray[np.int64]:
         """Return of each row the row that its component or community is named by."""
@@ -114,13 +140,6 @@ class Opened(ABC):
         found: list[int] = (self.single_into if reverse else self.single).of(row).tolist()
         return found
 
-    @abstractmethod
-    def asks(self, work: int, least: int = SMALL) -> bool:
-        """Return whether a kernel takes less time than arrays for a question that reads every edge `work` times.
-
-        With fewer edges than `least` it does not.
-        """
-
     def ask(
         self, weight: str | None = None, parallel: Parallel = "any", reverse: bool = False
     ) -> Asked:
@@ -137,7 +156,7 @@ class Opened(ABC):
         key = (None if weights is None else weight, kept, turns)
         if key not in self._asked:
             own = None if turns else self.own(weights is not None, kept)
-            self._asked[key] = Asked(own, True) if own else Asked(_made(self, weights, kept, turns), False)
+            self._asked[key] = Asked(own or _made(self, weights, kept, turns))
         return self._asked[key]
 
     def is_directed(self) -> bool:
@@ -251,6 +270,11 @@ class Opened(ABC):
         found: list[Any] = rows.tolist() if isinstance(self.nodes, range) else self._names[rows].tolist()
         return found
 
+    def named_few(self, rows: list[int]) -> list[Any]:
+        """Return the nodes of some rows, which are not many."""
+        nodes = self.nodes
+        return [nodes[row] for row in rows]
+
     def by_node(self, values: Numbers) -> dict[Any, Any]:
         """Return a dict from all nodes to values, in the order of the graph."""
         return dict(zip(self.nodes, values.tolist(), strict=True))
@@ -285,12 +309,6 @@ class OpenedSnapshot(Opened):
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__(snapshot.directed, not snapshot._native.is_simple())
         self._snapshot = snapshot
-        self._questions = 0
-
-    def asks(self, work: int, least: int = SMALL) -> bool:
-        """Return whether a kernel takes less time than arrays: reading these takes as long as a few kernels."""
-        self._questions += 1
-        return self._snapshot.num_edges >= least or self._questions <= _ANY_FIRST
 
     @cached_property
     def nodes(self) -> Sequence[Any]:
@@ -396,24 +414,13 @@ def _raising(error: Exception) -> Iterator[Any]:
 
 
 def _made(graph: Opened, weights: Numbers | None, parallel: Parallel, turns: bool) -> Snapshot:
-    """Return a view in memory of the edges of a graph, whose vertices are rows."""
-    tails, heads = graph.out.tails, graph.out.heads
-    if not graph.directed:
-        # Each edge once; a loop stands in its list once.
-        is_kept = tails <= heads
-        tails, heads = tails[is_kept], heads[is_kept]
-        weights = None if weights is None else weights[is_kept]
+    """Return a view in memory of the edges of a graph, whose vertices are rows. Cost: every edge a few times."""
+    lists = graph.out
     if parallel != "any":
-        lists, weights = lists_of(tails, heads, len(graph), weights, parallel)
-        tails, heads = lists.tails, lists.heads
+        lists, weights = lists_of(lists.tails, lists.heads, len(graph), weights, parallel)
     if turns:
-        tails, heads = heads, tails
-    with Graph(
-        "a graph of NetworkX", medium="dram", directed=graph.directed, weighted=weights is not None, ids="dense"
-    ) as made:
-        rows = np.arange(len(graph), dtype=np.uint32)
-        made.add_vertices(rows)
-        made.add_edges(tails.view(np.uint32), heads.view(np.uint32), weights, round_weights=True)
-        # What is in memory for a live graph is more than a view takes.
-        with made.snapshot() as snapshot:
-            return snapshot.subgraph(rows)
+        lists, places = lists.turned
+        weights = None if weights is None else weights[places]
+    kept = None if weights is None else weights.astype(np.float32)
+    starts, heads = lists.starts.view(np.uint64), lists.heads.view(np.uint32)
+    return Snapshot(_native.View.from_csr(starts, heads, kept, graph.directed))

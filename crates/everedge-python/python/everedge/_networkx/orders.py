@@ -8,11 +8,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from everedge._networkx.components import count_of
 from everedge._networkx.converted import is_kept
 from everedge._networkx.lists import Lists, Numbers, Rows
 from everedge._networkx.opened import Opened, lazily, opened
-from everedge._networkx.searches import strong, two_colors, weak
+from everedge._networkx.searches import two_colors, weak_count
 
 
 def has_cycle(G: Any) -> bool:
@@ -23,9 +22,7 @@ def has_cycle(G: Any) -> bool:
 
 
 def _is_acyclic(graph: Opened) -> bool:
-    if graph.loop_count:
-        return False
-    return not len(graph) or count_of(strong(graph)) == len(graph)
+    return not len(graph) or bool(graph.ask().summary("topological-order")["acyclic"])
 
 
 def is_directed_acyclic_graph(G: Any) -> bool:
@@ -185,7 +182,7 @@ def color(G: Any) -> dict[Any, int]:
 
 def is_bipartite(G: Any) -> bool:
     graph = opened(G)
-    return not len(graph) or two_colors(graph) is not None
+    return not len(graph) or bool(graph.ask().summary("bipartition")["bipartite"])
 
 
 def sets(G: Any, top_nodes: Any = None) -> tuple[set[Any], set[Any]]:
@@ -197,7 +194,7 @@ def sets(G: Any, top_nodes: Any = None) -> tuple[set[Any], set[Any]]:
         raise NotImplementedError("only graphs without directions")
     if not len(graph):
         raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
-    if not (weak(graph) == 0).all():
+    if weak_count(graph) != 1:
         raise nx.AmbiguousSolution("Disconnected graph: Ambiguous solution for bipartite sets.")
     colors = _colors(graph)
     return set(graph.named(np.flatnonzero(colors == 1))), set(graph.named(np.flatnonzero(colors == 0)))
@@ -211,7 +208,7 @@ def _not_empty(graph: Opened) -> None:
 def is_tree(G: Any) -> bool:
     graph = opened(G)
     _not_empty(graph)
-    return graph.edge_count == len(graph) - 1 and bool((weak(graph) == 0).all())
+    return graph.edge_count == len(graph) - 1 and weak_count(graph) == 1
 
 
 def is_forest(G: Any) -> bool:
@@ -222,7 +219,7 @@ def is_forest(G: Any) -> bool:
 
 def _is_forest(graph: Opened) -> bool:
     # Each component has a tree in it, so none may have an edge more.
-    return graph.edge_count < len(graph) and count_of(weak(graph)) == len(graph) - graph.edge_count
+    return graph.edge_count < len(graph) and weak_count(graph) == len(graph) - graph.edge_count
 
 
 def is_arborescence(G: Any) -> bool:

@@ -1,6 +1,6 @@
 """Shortest paths by the number of their edges.
 
-`searches.py` finds them. Where NetworkX has an order of discovery, SciPy searches the lists in their order.
+`searches.py` finds them, in NetworkX's order of discovery.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import networkx as nx
 import numpy as np
 
 from everedge._networkx.lists import Rows
-from everedge._networkx.opened import Asked, Opened, lazily, opened
-from everedge._networkx.searches import Search, is_one_piece, nearest, path
+from everedge._networkx.opened import Asked, Found, Opened, lazily, opened
+from everedge._networkx.searches import is_one_piece, path, search
 
 
 def row_of(graph: Opened, node: Any, what: str = "Source", verb: str = "is not in") -> int:
@@ -28,40 +28,39 @@ def _limit(cutoff: Any) -> float:
     return float("inf") if cutoff is None else max(cutoff, 0)
 
 
-def _nearest(graph: Opened, row: int, cutoff: Any, reverse: bool) -> tuple[Rows, Rows]:
-    return nearest(graph, row, _limit(cutoff), reverse)
+def _lengths(graph: Opened, row: int, cutoff: Any, reverse: bool) -> dict[Any, int]:
+    found = search(graph, row, reverse, _limit(cutoff))
+    return graph.by_nodes(found.order, found.depths)
 
 
 def single_source_shortest_path_length(G: Any, source: Any, cutoff: Any = None) -> dict[Any, int]:
     graph = opened(G)
-    return graph.by_nodes(*_nearest(graph, row_of(graph, source), cutoff, False))
+    return _lengths(graph, row_of(graph, source), cutoff, False)
 
 
 def single_target_shortest_path_length(G: Any, target: Any, cutoff: Any = None) -> dict[Any, int]:
     graph = opened(G)
-    return graph.by_nodes(*_nearest(graph, row_of(graph, target, "Target"), cutoff, True))
+    return _lengths(graph, row_of(graph, target, "Target"), cutoff, True)
 
 
 def all_pairs_shortest_path_length(G: Any, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, int]]]:
     graph = opened(G)
     return (
-        (node, graph.by_nodes(*_nearest(graph, row, cutoff, False))) for row, node in enumerate(graph.nodes)
+        (node, _lengths(graph, row, cutoff, False)) for row, node in enumerate(graph.nodes)
     )
 
 
 def _paths(graph: Opened, row: int, cutoff: Any, forward: bool) -> dict[Any, list[Any]]:
-    search = Search(graph, row, not forward)
-    order, parents = search.order, search.parents
-    if cutoff is not None:
-        is_near = search.depths <= _limit(cutoff)
-        order, parents = order[is_near], parents[is_near]
-    first, *others = graph.named(order)
-    paths = {first: [first]}
+    found = search(graph, row, not forward, _limit(cutoff))
+    nodes, parents = graph.named(found.order), graph.named(found.parents)
+    paths = {nodes[0]: [nodes[0]]}
+    pairs = zip(nodes, parents, strict=True)
+    next(pairs)
     if forward:
-        for node, parent in zip(others, graph.named(parents[1:]), strict=True):
+        for node, parent in pairs:
             paths[node] = [*paths[parent], node]
     else:
-        for node, parent in zip(others, graph.named(parents[1:]), strict=True):
+        for node, parent in pairs:
             paths[node] = [node, *paths[parent]]
     return paths
 
@@ -87,7 +86,7 @@ def _ends(graph: Opened, source: Any, target: Any) -> tuple[int, int]:
     return row_of(graph, source), row_of(graph, target, "Target")
 
 
-def _between(graph: Opened, source: Any, target: Any) -> Rows | None:
+def _between(graph: Opened, source: Any, target: Any) -> list[int] | None:
     """Return the rows of a shortest path; `None` if there is none."""
     return path(graph, *_ends(graph, source, target))
 
@@ -97,7 +96,7 @@ def bidirectional_shortest_path(G: Any, source: Any, target: Any) -> list[Any]:
     rows = _between(graph, source, target)
     if rows is None:
         raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
-    return graph.named(rows)
+    return graph.named_few(rows)
 
 
 def has_path(G: Any, source: Any, target: Any) -> bool:
@@ -111,16 +110,16 @@ def bfs_edges(
     if sort_neighbors is not None or depth_limit is not None:
         raise NotImplementedError("only searches without a limit, in the order of neighbors")
     graph = opened(G)
-    search = _from_any(graph, source, reverse)
-    return zip(graph.named(search.parents[1:]), graph.named(search.order[1:]), strict=True)
+    found = _from_any(graph, source, reverse)
+    return zip(graph.named(found.parents[1:]), graph.named(found.order[1:]), strict=True)
 
 
-def _from_any(graph: Opened, source: Any, reverse: bool = False) -> Search:
+def _from_any(graph: Opened, source: Any, reverse: bool = False) -> Found:
     row = graph.find(source)
     if row is None:
         kind = "digraph" if graph.directed else "graph"
         raise nx.NetworkXError(f"The node {source} is not in the {kind}.")
-    return Search(graph, row, reverse)
+    return search(graph, row, reverse)
 
 
 @lazily
@@ -137,8 +136,8 @@ def bfs_successors(
     if sort_neighbors is not None or depth_limit is not None:
         raise NotImplementedError("only searches without a limit, in the order of neighbors")
     graph = opened(G)
-    search = _from_any(graph, source)
-    parents, children = search.parents[1:], graph.named(search.order[1:])
+    found = _from_any(graph, source)
+    parents, children = found.parents[1:], graph.named(found.order[1:])
     if not children:
         return iter([(source, [])])
     begins = np.flatnonzero(np.append(True, parents[1:] != parents[:-1]))
@@ -152,9 +151,9 @@ def bfs_layers(G: Any, sources: Any) -> Iterator[list[Any]]:
     graph = opened(G)
     if graph.find(sources) is None:
         raise NotImplementedError("only layers around one node")
-    search = _from_any(graph, sources)
-    nodes = graph.named(search.order)
-    ends = np.cumsum(np.bincount(search.depths)).tolist()
+    found = _from_any(graph, sources)
+    nodes = graph.named(found.order)
+    ends = np.cumsum(np.bincount(found.depths)).tolist()
     return (nodes[begin:end] for begin, end in zip([0, *ends], ends, strict=False))
 
 
@@ -163,8 +162,8 @@ def descendants_at_distance(G: Any, source: Any, distance: Any) -> set[Any]:
     row = graph.find(source)
     if row is None:
         raise nx.NetworkXError(f"The node {source} is not in the graph.")
-    rows, away = _nearest(graph, row, distance, False)
-    return set(graph.named(rows[away == distance]))
+    found = search(graph, row, False, _limit(distance))
+    return set(graph.named(found.order[found.depths == distance]))
 
 
 def descendants(G: Any, source: Any) -> set[Any]:
@@ -180,8 +179,7 @@ def _reached(graph: Opened, source: Any, reverse: bool) -> set[Any]:
     if row is None:
         kind = "digraph" if graph.directed else "graph"
         raise nx.NetworkXError(f"The node {source} is not in the {kind}.")
-    rows, away = nearest(graph, row, np.inf, reverse)
-    return set(graph.named(rows[away > 0]))
+    return set(graph.named(search(graph, row, reverse).order[1:]))
 
 
 def sums_of_distances(asked: Asked, count: int) -> Rows:

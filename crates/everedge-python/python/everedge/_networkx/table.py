@@ -12,7 +12,7 @@ class Native:
     module: str
     """Where it is."""
     by: str
-    """What answers it: kernels of everedge, or searches and matrices of SciPy and arrays of NumPy."""
+    """What answers it: kernels and searches of everedge, matrices of SciPy or arrays of NumPy."""
     least: int | None
     """From how many nodes and edges on it is faster with a graph that is not converted yet; `None`: never."""
     least_kept: int | None
@@ -38,10 +38,11 @@ def _all() -> dict[str, Native]:
     add("centrality", "kernel bc", "betweenness_centrality", "weights, endpoints, samples")
     add("centrality", "kernel closeness", "closeness_centrality", "weights")
     add("centrality", "kernel harmonic", "harmonic_centrality", "weights, parts of the nodes")
-    add("components", "kernel wcc; SciPy", "connected_components number_connected_components is_connected "
+    add("components", "kernel wcc", "connected_components number_connected_components is_connected "
         "node_connected_component weakly_connected_components number_weakly_connected_components is_weakly_connected")
-    add("components", "kernel scc; SciPy", "strongly_connected_components number_strongly_connected_components "
-        "is_strongly_connected attracting_components number_attracting_components is_attracting_component")
+    add("components", "SciPy", "strongly_connected_components")
+    add("components", "kernel scc", "number_strongly_connected_components is_strongly_connected "
+        "attracting_components number_attracting_components is_attracting_component")
     add("components", "kernel articulation-points", "articulation_points is_biconnected")
     add("components", "kernel bridges", "bridges has_bridges")
     add("neighborhoods", "kernel lcc", "triangles clustering average_clustering transitivity",
@@ -50,28 +51,28 @@ def _all() -> dict[str, Native]:
     add("neighborhoods", "kernel kcore", "core_number", "directions")
     add("neighborhoods", "similarity", "jaccard_coefficient adamic_adar_index resource_allocation_index "
         "preferential_attachment", "loops")
-    add("paths", "kernel bfs; SciPy", "single_source_shortest_path_length single_target_shortest_path_length "
+    add("paths", "a search in the order of lists", "single_source_shortest_path_length single_target_shortest_path_length "
         "all_pairs_shortest_path_length descendants ancestors descendants_at_distance")
-    add("paths", "SciPy", "single_source_shortest_path single_target_shortest_path all_pairs_shortest_path "
+    add("paths", "a search in the order of lists", "single_source_shortest_path single_target_shortest_path all_pairs_shortest_path "
         "bfs_edges bfs_predecessors bfs_successors bfs_layers", "limits of depth, orders of neighbors")
     add("paths", "two searches that meet", "bidirectional_shortest_path has_path")
-    add("distances", "two searches that meet; kernel bfs", "shortest_path shortest_path_length", "weights")
+    add("distances", "two searches that meet; a search in the order of lists", "shortest_path shortest_path_length", "weights")
     add("distances", "two searches that meet", "efficiency")
     add("distances", "kernel radii", "eccentricity diameter radius center periphery", "weights")
     add("distances", "kernel closeness", "average_shortest_path_length wiener_index", "weights")
     add("distances", "kernel harmonic", "global_efficiency")
-    add("weighted", "kernel sssp; SciPy where 32 bits do not keep a weight", "single_source_dijkstra "
+    add("weighted", "a search by weights; SciPy where 32 bits do not keep a weight", "single_source_dijkstra "
         "single_source_dijkstra_path single_source_dijkstra_path_length multi_source_dijkstra "
         "multi_source_dijkstra_path multi_source_dijkstra_path_length all_pairs_dijkstra all_pairs_dijkstra_path "
         "all_pairs_dijkstra_path_length dijkstra_predecessor_and_distance johnson single_source_bellman_ford "
         "single_source_bellman_ford_path single_source_bellman_ford_path_length all_pairs_bellman_ford_path "
-        "all_pairs_bellman_ford_path_length", "weights below 0; paths along weights of 0")
+        "all_pairs_bellman_ford_path_length", "weights below 0; paths along weights of 0 where 32 bits do not keep others")
     add("weighted", "two searches that meet", "dijkstra_path dijkstra_path_length bidirectional_dijkstra "
         "bellman_ford_path bellman_ford_path_length", "weights below 0")
-    add("orders", "kernel scc; SciPy", "is_directed_acyclic_graph has_cycle")
+    add("orders", "kernel topological-order", "is_directed_acyclic_graph has_cycle")
     add("orders", "NumPy", "topological_generations topological_sort dag_longest_path dag_longest_path_length")
-    add("orders", "kernel bipartition; SciPy", "is_bipartite color sets", "directions")
-    add("orders", "kernel wcc; SciPy", "is_tree is_forest is_arborescence is_branching")
+    add("orders", "kernel bipartition", "is_bipartite color sets", "directions")
+    add("orders", "kernel wcc", "is_tree is_forest is_arborescence is_branching")
     add("orders", "SciPy", "minimum_spanning_edges maximum_spanning_edges", "parallel edges; Prim and Borůvka")
     add("communities", "kernel louvain", "louvain_communities", "directions, levels, seeds")
     add("communities", "kernel leiden", "leiden_communities", "levels")

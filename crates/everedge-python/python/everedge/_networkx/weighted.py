@@ -1,7 +1,7 @@
 """Shortest paths by weights that are not negative.
 
-Distances come from the kernel `sssp` where 32 bits keep the weights, and else from SciPy's search in 64 bits; both give the sums that
-NetworkX finds. A path goes back by edges along which the sum is the distance.
+Where 32 bits keep the weights, a search of everedge finds what NetworkX's does in the same order. Else distances come from SciPy's
+search in 64 bits, which gives the same sums, and a path goes back by edges along which the sum is the distance.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ import numpy.typing as npt
 
 from everedge._networkx.lists import Numbers, Rows, lists_of
 from everedge._networkx.opened import Opened, opened
-from everedge._networkx.searches import depths, path, way_back
+from everedge._networkx.searches import path, way_back
 
-_WORK = 10
 _PROBED_ARCS = 1024
 
 Lengths = npt.NDArray[np.float64]
@@ -35,7 +34,8 @@ class Roads:
         self.weights: Numbers | None = self.graph.weights(weight)
         if self.graph.least_weight(weight) < 0:
             raise NotImplementedError("only weights that are not negative")
-        self._fits = self.graph.fits(weight)
+        self.fits = self.graph.fits(weight)
+        """Whether 32 bits keep the weights."""
 
     def row_of(self, node: Any) -> int:
         """Return the row of a node. Raises `NodeNotFound` for what is none."""
@@ -50,16 +50,29 @@ class Roads:
             raise ValueError("sources must not be empty")
         return np.array([self.row_of(source) for source in sources])
 
+    def search(self, rows: Rows, cutoff: Any) -> tuple[Rows, Rows, Lengths]:
+        """Return the rows that are reached from the nearest of some within `cutoff`, the nearest first, the row before each on a
+        shortest path, a source before itself, and the lengths of the paths."""
+        if not self.fits:
+            lengths = self.lengths(rows)
+            near = self.near(lengths, cutoff)
+            parents = self.parents(lengths)[near]
+            return near, np.where(parents < 0, near, parents), lengths[near]
+        asked = self.graph.ask(self.weight, "min")
+        if len(rows) == 1 and self.weights is None:
+            found = asked.search(int(rows[0]), False, np.inf if cutoff is None else max(cutoff, 0))
+            return found.order, found.parents, found.depths.astype(np.float64)
+        order, parents, lengths = asked.weighted_search(rows)
+        count = len(order) if cutoff is None else int(np.searchsorted(lengths, cutoff, "right"))
+        return order[:count], parents[:count], lengths[:count]
+
     def lengths(self, rows: Rows) -> Lengths:
         """Return the length of the shortest path to each row from the nearest of some rows; `inf` if there is none."""
-        if len(rows) == 1 and self.weights is None:
-            away = depths(self.graph, int(rows[0])).astype(np.float64)
-            away[away < 0] = np.inf
+        if self.fits:
+            order, _, found = self.search(rows, None)
+            away = np.full(len(self.graph), np.inf)
+            away[order] = found
             return away
-        if len(rows) == 1 and self._fits and self.graph.asks(_WORK):
-            asked = self.graph.ask(self.weight, "min")
-            found: Lengths = asked.snapshot.sssp(asked.id_of(int(rows[0]))).values
-            return found
         import scipy.sparse.csgraph
 
         lengths: Lengths = scipy.sparse.csgraph.dijkstra(self._matrix, indices=rows, min_only=True)
@@ -68,9 +81,8 @@ class Roads:
     @cached_property
     def _matrix(self) -> Any:
         """The lengths of edges, of parallel ones the smallest."""
-        if self.weights is None:
-            return self.graph.single.matrix
         lists, weights = self.graph.out, self.weights
+        assert weights is not None
         if self.graph.multigraph:
             lists, kept = lists_of(lists.tails, lists.heads, len(self.graph), weights, "min")
             assert kept is not None
@@ -166,11 +178,11 @@ class Roads:
             return None
         met = self._meeting(u, v) if both_ways else self._reached(u, v)
         if met is not None:
-            return (met[0], graph.named(np.array(met[1]))) if met[1] else None
+            return (met[0], graph.named_few(met[1])) if met[1] else None
         if self.weights is None:
             rows = path(graph, u, v)
-            return None if rows is None else (len(rows) - 1, graph.named(rows))
-        if not (self._fits and graph.asks(_WORK)):
+            return None if rows is None else (len(rows) - 1, graph.named_few(rows))
+        if not self.fits:
             lengths = self.lengths(np.array([u]))
             if not np.isfinite(lengths[v]):
                 return None
@@ -179,7 +191,7 @@ class Roads:
                 parent = int(parents[way[-1]])
                 assert parent >= 0, "a length that no edge leads to"
                 way.append(parent)
-            return self.shown(lengths[v : v + 1])[0], graph.named(np.array(way[::-1]))
+            return self.shown(lengths[v : v + 1])[0], graph.named_few(way[::-1])
         asked = graph.ask(self.weight, "min")
         start, end = asked.vertices_of(np.array([u, v])).tolist()
         found = asked.snapshot._native.path(start, end, False)
@@ -220,42 +232,26 @@ class Roads:
 
     def lengths_by_node(self, rows: Rows, cutoff: Any) -> dict[Any, Any]:
         """Return the length to each node that is reached, the nearest first."""
-        probed = self.probe(int(rows[0])) if len(rows) == 1 else None
-        if probed is not None:
-            kept = {row: length for row, length in probed[0].items() if cutoff is None or length <= cutoff}
-            return dict(zip(self.graph.named(np.array(list(kept), np.int64)), kept.values(), strict=True))
+        order, lengths = self.reached(rows, cutoff)
+        return dict(zip(self.graph.named(order), self.shown(lengths), strict=True))
+
+    def reached(self, rows: Rows, cutoff: Any) -> tuple[Rows, Lengths]:
+        """Return the rows that are reached, the nearest first, and how far away they are."""
+        if self.fits:
+            order, _, found = self.search(rows, cutoff)
+            return order, found
         lengths = self.lengths(rows)
         near = self.near(lengths, cutoff)
-        return dict(zip(self.graph.named(near), self.shown(lengths[near]), strict=True))
+        return near, lengths[near]
 
     def paths_by_node(self, rows: Rows, cutoff: Any) -> tuple[dict[Any, Any], dict[Any, list[Any]]]:
         """Return the length of a shortest path to each node that is reached, and that path."""
-        probed = self.probe(int(rows[0])) if len(rows) == 1 else None
-        if probed is not None:
-            return self._named_paths(*probed, cutoff)
-        lengths = self.lengths(rows)
-        near = self.near(lengths, cutoff)
-        nodes = self.graph.named(near)
-        parents = self.parents(lengths)[near]
-        is_source = parents < 0
-        paths = {node: [node] for node in self.graph.named(near[is_source])}
-        others = near[~is_source]
-        befores = self.graph.named(parents[~is_source])
-        for node, before in zip(self.graph.named(others), befores, strict=True):
-            paths[node] = [*paths[before], node]
-        return dict(zip(nodes, self.shown(lengths[near]), strict=True)), paths
-
-
-    def _named_paths(
-        self, lengths: dict[int, Any], before: dict[int, int], cutoff: Any
-    ) -> tuple[dict[Any, Any], dict[Any, list[Any]]]:
-        kept = [row for row, length in lengths.items() if cutoff is None or length <= cutoff]
-        names = dict(zip(kept, self.graph.named(np.array(kept, np.int64)), strict=True))
+        order, parents, lengths = self.search(rows, cutoff)
+        nodes, befores = self.graph.named(order), self.graph.named(parents)
         paths: dict[Any, list[Any]] = {}
-        for row, name in names.items():
-            parent = before[row]
-            paths[name] = [name] if parent < 0 else [*paths[names[parent]], name]
-        return {name: lengths[row] for row, name in names.items()}, paths
+        for node, before, is_source in zip(nodes, befores, (order == parents).tolist(), strict=True):
+            paths[node] = [node] if is_source else [*paths[before], node]
+        return dict(zip(nodes, self.shown(lengths), strict=True)), paths
 
 
 def multi_source_dijkstra_path_length(
@@ -361,7 +357,8 @@ def dijkstra_predecessor_and_distance(
 
 def all_pairs_dijkstra(G: Any, cutoff: Any = None, weight: Any = "weight") -> Iterator[Any]:
     roads = Roads(G, weight)
-    roads.tight(np.zeros(len(roads.graph)))
+    if not roads.fits:
+        roads.tight(np.zeros(len(roads.graph)))
     rows = range(len(roads.graph))
     return ((v, roads.paths_by_node(np.array([r]), cutoff)) for v, r in zip(roads.graph, rows, strict=True))
 
