@@ -234,10 +234,12 @@ pub(crate) fn ids_of_all(columns: &[ArrayRef], choices: &InputChoices) -> IdKind
     for column in columns {
         for_each_integer(column, |id| largest = largest.max(id));
     }
-    match is_dense(largest, 0) {
-        true => sample.add_number(largest),
-        // Then it counts how many there are.
-        false => columns.iter().for_each(|ids| add_integers(ids, &mut sample)),
+    let count: usize = columns.iter().map(|column| column.len()).sum();
+    if is_dense(largest, 0) || !is_dense(largest, count as u64) {
+        sample.add_number(largest);
+    } else {
+        // It depends on how many different ones there are.
+        columns.iter().for_each(|ids| add_integers(ids, &mut sample));
     }
     sample.ids(choices.ids)
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_void_p, pointer
 
 import numpy as np
@@ -88,10 +87,9 @@ class Producer:
         batches: int = 1,
         error: bytes | None = None,
         name: bytes = b"arrow_array_stream",
-        before_each: Callable[[], object] = lambda: None,
     ) -> None:
         self.columns, self.rows, self.batches = columns, rows, batches
-        self.error, self.name, self.before_each = error, name, before_each
+        self.error, self.name = error, name
         self.released = 0
         self.stream: Stream | None = None
 
@@ -110,7 +108,6 @@ class Producer:
             return 0
 
         def get_next(_, out):  # type: ignore[no-untyped-def]
-            self.before_each()
             if left[0] == 0:
                 if self.error is not None:
                     return 5

@@ -280,24 +280,6 @@ def test_ctrl_c_ends_the_ingest_of_a_table(path: Path) -> None:
         signal.signal(signal.SIGINT, handler)
 
 
-def test_ctrl_c_ends_the_reading_of_a_stream() -> None:
-    called = []
-
-    def interrupt() -> None:
-        called.append(1)
-        if len(called) == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    table = Producer([integers("src", [1]), integers("dst", [2])], 1, batches=1000, before_each=interrupt)
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            made(table)
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    assert len(called) < 10 and table.released == 1
-
-
 def test_nothing_needs_pyarrow(tmp_path: Path) -> None:
     program = """
         import sys

@@ -502,6 +502,7 @@ class WindowValues(Tabular, WithoutItems, WithoutArithmetic, Generic[Scalar]):
     - `ids` are the vertices of all versions, `versions` what they are called and when they were. Where a version
       has not one of them, it is not reached.
     - `values` is an array of shape `[version, vertex]`; `np.asarray` gives it, too.
+    - As a table it has the columns `version`, `time`, `id` and `value`: `polars.DataFrame(r)`, `duckdb.sql("from r")`.
     - `r.at("monday")` is the answer for a version, by vertex; `r.of("libc6")` that of a vertex, by version.
     """
 
@@ -588,7 +589,6 @@ class WindowValues(Tabular, WithoutItems, WithoutArithmetic, Generic[Scalar]):
         raise InvalidInputError(f"by={by!r}: versions have a version, a time and a name")
 
     def _batches(self) -> Iterator[dict[str, _native.Array]]:
-        """Return the columns `version`, `time`, `id` and `value`, version by version."""
         count = len(self.ids)
         for version, values in zip(self.versions, self.values, strict=True):
             yield {

@@ -96,8 +96,9 @@ class Values(Tabular, WithoutArithmetic, Generic[Scalar]):
       computed, without a copy. With dense ids a vertex's number is its id; in rows that are no
       vertex the value has no meaning.
     - `r[3]`, `r["libc6"]`, `3 in r`, `for id, value in r.items()` look ids up as a dict does.
+    - As a table it has the columns `id` and `value`, for whatever takes streams of Arrow.
 
-    >>> import everedge
+    >>> import everedge, polars
     >>> graph = everedge.Graph("example", medium="dram")
     >>> graph.add_edges(["a", "b", "c"], ["b", "c", "b"])
     >>> depth = everedge.bfs(graph, source="a")
@@ -108,6 +109,8 @@ class Values(Tabular, WithoutArithmetic, Generic[Scalar]):
       c  2
     >>> int(depth["c"])
     2
+    >>> polars.DataFrame(depth).rows()
+    [('a', 0), ('b', 1), ('c', 2)]
     """
 
     def __init__(
@@ -188,14 +191,6 @@ class Values(Tabular, WithoutArithmetic, Generic[Scalar]):
         return dict(self.items())
 
     def _batches(self) -> Iterable[dict[str, _native.Array]]:
-        """Return the columns `id` and `value`.
-
-        >>> import everedge, polars
-        >>> with everedge.Graph("example", medium="dram") as graph:
-        ...     graph.add_edges(["app", "lib"], ["lib", "libc"])
-        ...     polars.DataFrame(graph.snapshot().bfs("app")).rows()
-        [('app', 0), ('lib', 1), ('libc', 2)]
-        """
         return [{"id": self._vertices.array, "value": array_of(self.values)}]
 
     def to_pandas(self) -> pandas.Series[Any]:
