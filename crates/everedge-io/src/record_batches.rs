@@ -314,11 +314,8 @@ mod tests {
         for array in kinds {
             let empty = array.slice(1, 0);
             let last = [array.slice(1, 2), array.slice(0, 2)];
-            let found = read(&table(vec![
-                [empty.clone(), empty],
-                [array.clone(), array.clone()],
-                last,
-            ]));
+            let found =
+                read(&table(vec![[empty.clone(), empty], [array.clone(), array.clone()], last]));
             let pairs = [(0, 0), (1, 1), (2, 2), (1, 0), (2, 1)];
             let expected = pairs.map(|(u, v)| (texts[u].to_owned(), texts[v].to_owned()));
             assert_eq!(found.unwrap(), expected, "{}", array.data_type());

@@ -23,13 +23,13 @@ use arrow_array::types::{
 };
 use arrow_array::{
     Array as _, ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, LargeStringArray,
-    RecordBatch, RecordBatchOptions, RecordBatchReader, TimestampMicrosecondArray,
-    UInt32Array, UInt64Array, make_array,
+    RecordBatch, RecordBatchOptions, RecordBatchReader, TimestampMicrosecondArray, UInt32Array,
+    UInt64Array, make_array,
 };
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use arrow_select::take::take;
-use everedge::{EdgeReader, Given, Ids, RecordBatches, TextIds, View};
+use everedge::{EdgeReader, Given, IdKind, Ids, RecordBatches, TextIds, View};
 use numpy::{Element, IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -231,10 +231,7 @@ fn kind_of(stream: &mut FFI_ArrowArrayStream) -> Result<DataType, String> {
 
 /// Asks a stream for its next piece.
 #[expect(unsafe_code, reason = "the function is of another program")]
-fn next_of(
-    stream: &mut FFI_ArrowArrayStream,
-    kind: &DataType,
-) -> Result<Option<ArrayRef>, String> {
+fn next_of(stream: &mut FFI_ArrowArrayStream, kind: &DataType) -> Result<Option<ArrayRef>, String> {
     let get_next = stream.get_next.ok_or("it has no function for what comes next")?;
     let mut array = FFI_ArrowArray::empty();
     // SAFETY: the stream was not given up, and is ours alone.
@@ -290,8 +287,9 @@ pub(crate) fn column<'py>(source: &Bound<'py, PyAny>, what: &str) -> PyResult<Bo
         }
         rows += piece.len();
         columns.push(match piece.as_any_dictionary_opt() {
-            Some(column) => take(column.values(), column.keys(), None)
-                .map_err(|error| failed(what, error))?,
+            Some(column) => {
+                take(column.values(), column.keys(), None).map_err(|error| failed(what, error))?
+            }
             None => piece,
         });
     }
@@ -420,9 +418,12 @@ fn capsule(py: Python<'_>, stream: FFI_ArrowArrayStream) -> PyResult<Bound<'_, P
 
 /// Returns a capsule with a stream of all edges of a view, read as they are asked for.
 pub(crate) fn edges(py: Python<'_>, view: Arc<View>) -> PyResult<Bound<'_, PyAny>> {
-    let ends = array_of(view.ids_of(&[])).data_type().clone();
-    let mut fields =
-        vec![Field::new("src", ends.clone(), false), Field::new("dst", ends, false)];
+    let ends = match view.id_kind() {
+        IdKind::Dense => DataType::UInt32,
+        IdKind::Integer => DataType::UInt64,
+        IdKind::Text => DataType::LargeUtf8,
+    };
+    let mut fields = vec![Field::new("src", ends.clone(), false), Field::new("dst", ends, false)];
     if view.is_weighted() {
         fields.push(Field::new("weight", DataType::Float32, false));
     }
@@ -444,10 +445,8 @@ impl Edges {
         if edges.src.is_empty() {
             return Ok(None);
         }
-        let mut columns = vec![
-            array_of(self.view.ids_of(&edges.src)),
-            array_of(self.view.ids_of(&edges.dst)),
-        ];
+        let mut columns =
+            vec![array_of(self.view.ids_of(&edges.src)), array_of(self.view.ids_of(&edges.dst))];
         self.view.check_reads().map_err(|error| error.to_string())?;
         if self.view.is_weighted() {
             columns.push(Arc::new(Float32Array::from(edges.weights)));

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use everedge::{Batch, Commit, Error, Given, GraphOptions, Keep, StorageError, VertexId, Watch, date_of};
+use everedge::{
+    Batch, Commit, Error, Given, GraphOptions, Keep, StorageError, VertexId, Watch, date_of,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -95,7 +97,8 @@ impl Graph {
         created: &Bound<'py, PyList>,
     ) -> PyResult<Bound<'py, Self>> {
         let ingest = ingest.options().map_err(exception)?;
-        let (options, choices, files) = (chosen.options(), chosen.choices(meter), [Given::from(first_file)]);
+        let (options, choices, files) =
+            (chosen.options(), chosen.choices(meter), [Given::from(first_file)]);
         let create = |_: Tell<'_>| {
             everedge::Graph::open_or_create(&path, &options, choices, &files, &ingest)
         };

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::Read;
 
 use everedge_io::{
-    Error, Format, Guess, InputChoices, ReadOptions, RecordBatches, Result, UpdateChoices, UpdateGuess,
-    UpdateOptions, probe, probe_arrow, probe_arrow_updates, probe_parquet, probe_parquet_updates,
-    probe_updates,
+    Error, Format, Guess, InputChoices, ReadOptions, RecordBatches, Result, UpdateChoices,
+    UpdateGuess, UpdateOptions, probe, probe_arrow, probe_arrow_updates, probe_parquet,
+    probe_parquet_updates, probe_updates,
 };
 
 /// Columns of timed insertions and deletions, at least.

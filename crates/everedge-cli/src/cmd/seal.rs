@@ -8,7 +8,8 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::error::ErrorKind;
 use everedge::{
-    Chosen, Chunks, Given, IngestOptions, Order, SealFiles, SealOptions, SealReport, VersionChoice, Watch,
+    Chosen, Chunks, Given, IngestOptions, Order, SealFiles, SealOptions, SealReport, VersionChoice,
+    Watch,
 };
 use everedge_bench::page::counted;
 use everedge_bench::stop_on_signals;
