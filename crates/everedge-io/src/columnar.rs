@@ -25,7 +25,7 @@ use crate::names::is_operation;
 use crate::operations::{Timed, null_operation, null_step};
 use crate::read::{Edges, UNREAD_WEIGHT};
 use crate::rules::{Rules, null_weight, wrong_weight};
-use crate::survey::{Sample, is_null};
+use crate::survey::{Sample, is_dense, is_null};
 use crate::times::null_time;
 use crate::update_columns::{check_distinct_updates, hold_operations, resolve_updates};
 use crate::{
@@ -209,18 +209,39 @@ fn guess_ids(
 
 /// Adds a column's integers to a sample; reading them says what is wrong with the others.
 fn add_integers(column: &ArrayRef, sample: &mut Sample) {
+    for_each_integer(column, |id| sample.add_number(id));
+}
+
+/// Calls `f` with each integer of a column that can be an id.
+fn for_each_integer(column: &ArrayRef, mut f: impl FnMut(u64)) {
     let Ok(column) = without_dictionary(column) else { return };
     let column = &column;
     downcast_integer_array! {
-        column => {
-            let numbers = column.iter().flatten().map(i128::from);
-            numbers.filter_map(|id| u64::try_from(id).ok()).for_each(|id| sample.add_number(id));
-        }
+        column => match column.null_count() {
+            0 => column.values().iter().filter_map(|&id| id.try_into().ok()).for_each(f),
+            _ => column.iter().flatten().filter_map(|id| id.try_into().ok()).for_each(f),
+        },
         _ => {
             let numbers = floats(column).into_iter().flatten().filter_map(whole_number);
-            numbers.filter_map(|id| u64::try_from(id).ok()).for_each(|id| sample.add_number(id));
+            numbers.filter_map(|id| u64::try_from(id).ok()).for_each(&mut f);
         }
     }
+}
+
+/// Returns the kind of integer ids that these columns hold, by all of their rows.
+pub(crate) fn ids_of_all(columns: &[ArrayRef], choices: &InputChoices) -> IdKind {
+    let (mut sample, mut largest) = (Sample::default(), 0);
+    for column in columns {
+        for_each_integer(column, |id| largest = largest.max(id));
+    }
+    let count: usize = columns.iter().map(|column| column.len()).sum();
+    if is_dense(largest, 0) || !is_dense(largest, count as u64) {
+        sample.add_number(largest);
+    } else {
+        // It depends on how many different ones there are.
+        columns.iter().for_each(|ids| add_integers(ids, &mut sample));
+    }
+    sample.ids(choices.ids)
 }
 
 /// Returns the values of a column row by row, also of one by dictionary.
@@ -261,17 +282,16 @@ pub(crate) fn take_edges<C: IdColumn>(
             return Err(row_error(0, wrong_kind(kind)));
         }
     }
-    let is_whole = whole_rows(batch, wanted);
+    let Some(is_whole) = whole_rows(batch, wanted) else {
+        return take_columns(batch, wanted).map_err(|fault| row_error(fault.at, fault));
+    };
     let null = is_whole.iter().position(|is_whole| !is_whole);
     if let Some(row) = null.filter(|_| !wanted.rules.skip_nulls) {
         return Err(row_error(row, null_in(batch, wanted, row)));
     }
     let skipped = is_whole.iter().filter(|is_whole| !**is_whole).count();
-    let kept = match null {
-        None => batch.clone(),
-        Some(_) => filter_record_batch(batch, &BooleanArray::from(is_whole.clone()))
-            .map_err(|error| syntax(Place::Whole, error.to_string()))?,
-    };
+    let kept = filter_record_batch(batch, &BooleanArray::from(is_whole.clone()))
+        .map_err(|error| syntax(Place::Whole, error.to_string()))?;
     // A fault's position counts the rows that are kept.
     let row_of = |kept: usize| {
         let whole = is_whole.iter().enumerate().filter(|(_, is_whole)| **is_whole);
@@ -284,7 +304,10 @@ pub(crate) fn take_edges<C: IdColumn>(
 
 /// Returns the fault of a row with a null: of its ids, or else of the first other column that has it.
 fn null_in(batch: &RecordBatch, wanted: &Wanted, row: usize) -> Fault {
-    let is_null = |idx: usize| !whole_in(batch.column(idx), !wanted.ends.contains(&idx))[row];
+    let is_null = |idx: usize| {
+        let is_whole = whole_in(batch.column(idx), !wanted.ends.contains(&idx));
+        is_whole.is_some_and(|is_whole| !is_whole[row])
+    };
     if wanted.ends.into_iter().any(is_null) {
         return Fault::null("an id is null");
     }
@@ -296,11 +319,12 @@ fn null_in(batch: &RecordBatch, wanted: &Wanted, row: usize) -> Fault {
     }
 }
 
-/// Returns for each row whether it has no null where a value must be.
-fn whole_rows(batch: &RecordBatch, wanted: &Wanted) -> Vec<bool> {
-    let mut is_whole = vec![true; batch.num_rows()];
+/// Returns for each row whether it has no null where a value must be; nothing if none has.
+fn whole_rows(batch: &RecordBatch, wanted: &Wanted) -> Option<Vec<bool>> {
+    let mut is_whole: Option<Vec<bool>> = None;
     for idx in wanted.columns() {
-        let mut whole = whole_in(batch.column(idx), !wanted.ends.contains(&idx));
+        let whole = whole_in(batch.column(idx), !wanted.ends.contains(&idx));
+        let Some(mut whole) = whole else { continue };
         if let Some(timed) = &wanted.timed
             && Some(idx) == wanted.weight
             && whole.contains(&false)
@@ -309,15 +333,21 @@ fn whole_rows(batch: &RecordBatch, wanted: &Wanted) -> Vec<bool> {
             let deletions = deletions_in(batch, timed);
             whole.iter_mut().zip(&deletions).for_each(|(whole, deletes)| *whole |= deletes);
         }
+        let is_whole = is_whole.get_or_insert_with(|| vec![true; batch.num_rows()]);
         is_whole.iter_mut().zip(whole).for_each(|(is_whole, whole)| *is_whole &= whole);
     }
-    is_whole
+    is_whole.filter(|is_whole| is_whole.contains(&false))
 }
 
-/// Returns for each row of a column whether it has a value. NaN is none, and words that data frames and databases
-/// write for a null are none, but for ids.
-fn whole_in(column: &ArrayRef, has_words_for_null: bool) -> Vec<bool> {
-    let mut is_whole = match column.logical_nulls() {
+/// Returns for each row of a column whether it has a value; nothing if none can lack one. NaN is none, and words that
+/// data frames and databases write for a null are none, but for ids.
+fn whole_in(column: &ArrayRef, has_words_for_null: bool) -> Option<Vec<bool>> {
+    let nulls = column.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+    let is_text = is_text(value_type(column.data_type()));
+    if nulls.is_none() && !column.data_type().is_floating() && !(is_text && has_words_for_null) {
+        return None;
+    }
+    let mut is_whole = match nulls {
         Some(nulls) => nulls.iter().collect(),
         None => vec![true; column.len()],
     };
@@ -331,7 +361,7 @@ fn whole_in(column: &ArrayRef, has_words_for_null: bool) -> Vec<bool> {
         let is_value = |text: &Option<String>| text.as_deref().is_some_and(|t| !is_null(t));
         is_whole.iter_mut().zip(&texts).for_each(|(whole, text)| *whole &= is_value(text));
     }
-    is_whole
+    Some(is_whole)
 }
 
 fn take_columns<C: IdColumn>(batch: &RecordBatch, wanted: &Wanted) -> Result<Edges<C>, Fault> {
@@ -349,10 +379,11 @@ fn take_ids<C: IdColumn>(array: &ArrayRef, rules: Rules) -> Result<C, Fault> {
     let mut ids = C::default();
     let kind = value_type(array.data_type());
     let array = &without_dictionary(array).map_err(|_| wrong_kind(kind))?;
+    ids.reserve(array.len(), text_bytes(array));
     downcast_integer_array! {
         array => {
             for (row, &id) in array.values().iter().enumerate() {
-                push_integer(id.into(), &mut ids).map_err(|fault| Fault { at: row, ..fault })?;
+                push_integer(id, &mut ids).map_err(|fault| Fault { at: row, ..fault })?;
             }
         }
         DataType::Utf8 => push_texts(array.as_string::<i32>().iter(), &mut ids, rules)?,
@@ -367,6 +398,22 @@ fn take_ids<C: IdColumn>(array: &ArrayRef, rules: Rules) -> Result<C, Fault> {
         }
     }
     Ok(ids)
+}
+
+/// Returns how many bytes of text a column has, as far as it says at once.
+fn text_bytes(array: &ArrayRef) -> usize {
+    let between = |ends: Option<(i64, i64)>| ends.map_or(0, |(first, end)| end - first) as usize;
+    match array.data_type() {
+        DataType::Utf8 => {
+            let ends = array.as_string::<i32>().value_offsets();
+            between(ends.first().zip(ends.last()).map(|(&first, &end)| (first.into(), end.into())))
+        }
+        DataType::LargeUtf8 => {
+            let ends = array.as_string::<i64>().value_offsets();
+            between(ends.first().zip(ends.last()).map(|(&first, &end)| (first, end)))
+        }
+        _ => 0,
+    }
 }
 
 /// Returns the integer that a number is. Data frames keep integers so where some are missing.
@@ -384,8 +431,11 @@ fn wrong_kind(kind: &DataType) -> Fault {
     Fault::new(0, format!("a column of {kind} is neither integers nor text"))
 }
 
-fn push_integer<C: IdColumn>(id: i128, ids: &mut C) -> Result<(), Fault> {
-    match u64::try_from(id) {
+fn push_integer<C: IdColumn, N>(id: N, ids: &mut C) -> Result<(), Fault>
+where
+    N: Copy + Display + TryInto<u64>,
+{
+    match id.try_into() {
         Ok(id) => ids.push_number(id),
         Err(_) if C::IS_TEXT => ids.push_field(id.to_string().as_bytes()),
         Err(_) => Err(Fault::new(0, format!("the id {id} is negative")).hint(ODD_IDS_HINT)),
@@ -408,7 +458,7 @@ fn push_text<C: IdColumn>(id: &str, ids: &mut C, rules: Rules) -> Result<(), Fau
     if !C::IS_TEXT {
         rules.check_integer_id(id.as_bytes())?;
     }
-    ids.push_field(id.as_bytes())
+    ids.push_text(id)
 }
 
 /// Reads a column of weights without nulls but in `deletions`, where they are not read.

@@ -84,6 +84,11 @@ impl TextIds {
         (0..self.len()).map(|idx| self.get(idx))
     }
 
+    /// Returns all ids, one after the other, and where each ends.
+    pub fn into_parts(self) -> (String, Vec<usize>) {
+        (self.text, self.ends)
+    }
+
     /// Appends `id`.
     pub fn push(&mut self, id: &str) {
         self.text.push_str(id);
@@ -101,6 +106,14 @@ pub(crate) trait IdColumn: Default + Send {
 
     /// Appends the id that is all of `field`.
     fn push_field(&mut self, field: &[u8]) -> Result<(), Fault>;
+
+    /// Appends the id that is all of `text`.
+    fn push_text(&mut self, text: &str) -> Result<(), Fault> {
+        self.push_field(text.as_bytes())
+    }
+
+    /// Makes room for so many ids, of so many bytes if they are text.
+    fn reserve(&mut self, ids: usize, bytes: usize);
 
     /// Appends the id at the start of `text`, which ends at a blank or a line end; returns its
     /// length.
@@ -128,6 +141,10 @@ impl IdColumn for Vec<VertexId> {
     fn push_number(&mut self, id: u64) -> Result<(), Fault> {
         self.push(dense(id)?);
         Ok(())
+    }
+
+    fn reserve(&mut self, ids: usize, _: usize) {
+        self.reserve(ids);
     }
 
     fn push_field(&mut self, field: &[u8]) -> Result<(), Fault> {
@@ -161,6 +178,10 @@ impl IdColumn for Vec<u64> {
         Ok(())
     }
 
+    fn reserve(&mut self, ids: usize, _: usize) {
+        self.reserve(ids);
+    }
+
     fn push_field(&mut self, field: &[u8]) -> Result<(), Fault> {
         self.push_number(parse_integer(field)?)
     }
@@ -191,6 +212,19 @@ impl IdColumn for TextIds {
     fn push_number(&mut self, id: u64) -> Result<(), Fault> {
         self.push(&id.to_string());
         Ok(())
+    }
+
+    fn push_text(&mut self, text: &str) -> Result<(), Fault> {
+        if text.is_empty() {
+            return Err(Fault::null("an id is empty"));
+        }
+        self.push(text);
+        Ok(())
+    }
+
+    fn reserve(&mut self, ids: usize, bytes: usize) {
+        self.ends.reserve(ids);
+        self.text.reserve(bytes);
     }
 
     fn push_field(&mut self, field: &[u8]) -> Result<(), Fault> {

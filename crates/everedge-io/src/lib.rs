@@ -35,6 +35,7 @@ mod parquet;
 mod parts;
 mod probe;
 mod read;
+mod record_batches;
 mod rules;
 mod survey;
 mod table;
@@ -57,6 +58,7 @@ pub use options::{Column, Columns, Format, IdChoice, InputChoices, ReadOptions, 
 pub use parquet::{probe_parquet, probe_parquet_updates, read_parquet};
 pub use probe::{Guess, HEAD_BYTES, decisive_len, ending_of, probe};
 pub use read::{Chunk, ReadSummary, read_edges};
+pub use record_batches::RecordBatches;
 pub use rules::{exact_integer_weights, exact_weights};
 pub use survey::is_dense;
 pub use table::{Cells, Real, TableFormat, TableWriter};

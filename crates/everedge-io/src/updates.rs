@@ -195,10 +195,10 @@ fn read_in_blocks<E: From<Error> + Send>(
 }
 
 /// What takes the updates.
-type UpdateSink<'a, E> = dyn FnMut(UpdateChunk) -> Result<(), E> + Send + 'a;
+pub(crate) type UpdateSink<'a, E> = dyn FnMut(UpdateChunk) -> Result<(), E> + Send + 'a;
 
 /// Runs a reader whose chunks become updates, and counts these.
-fn counted<E: Send>(
+pub(crate) fn counted<E: Send>(
     sink: &mut UpdateSink<'_, E>,
     read: impl FnOnce(&mut Sink<'_, E>) -> Result<ReadSummary, E>,
 ) -> Result<UpdateSummary, E> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use everedge::{Error, Kernel, SealFiles, Watch};
 use pyo3::prelude::*;
 
+use crate::arrow::{Source, given};
 use crate::error::{exception, raised};
 use crate::handle::Handle;
 use crate::options::{Chosen, Ingest, Seal, bytes_of};
@@ -40,7 +41,7 @@ impl Chunks {
         Ok(Self { path, handle: Handle::new("sealed graph", chunks) })
     }
 
-    /// Seals files of edges into a new directory; calls the first of `listeners` as an ingest of a graph does, and
+    /// Seals files and tables of edges into a new directory; calls the first of `listeners` as an ingest of a graph does, and
     /// the second with the steps done and of how many.
     ///
     /// Returns the report. An exception of a listener or of a signal handler ends it.
@@ -49,7 +50,7 @@ impl Chunks {
         py: Python<'py>,
         path: PathBuf,
         chosen: &Chosen,
-        files: Vec<PathBuf>,
+        files: Vec<Source<'py>>,
         edges: Ingest,
         seal: Seal,
         listeners: Listeners,
@@ -58,7 +59,7 @@ impl Chunks {
         let (progress, tell) = listeners;
         let watch = Watch::default();
         let what = SealFiles {
-            files: &files,
+            files: &given(files),
             ingest: &edges,
             chosen: &chosen.words,
             choices: chosen.choices(false),

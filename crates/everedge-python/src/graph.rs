@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
-use everedge::{Batch, Commit, Error, GraphOptions, Keep, StorageError, VertexId, Watch, date_of};
+use everedge::{
+    Batch, Commit, Error, Given, GraphOptions, Keep, StorageError, VertexId, Watch, date_of,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyList;
 
+use crate::arrow::{Source, given};
 use crate::changing::{ChangeCounts, copied, counts, pairs};
 use crate::error::{exception, raised};
 use crate::handle::Handle;
@@ -89,12 +92,13 @@ impl Graph {
         path: PathBuf,
         chosen: &Chosen,
         meter: bool,
-        first_file: PathBuf,
+        first_file: Source<'py>,
         ingest: Ingest,
         created: &Bound<'py, PyList>,
     ) -> PyResult<Bound<'py, Self>> {
         let ingest = ingest.options().map_err(exception)?;
-        let (options, choices, files) = (chosen.options()?, chosen.choices(meter), [first_file]);
+        let (options, choices, files) =
+            (chosen.options()?, chosen.choices(meter), [Given::from(first_file)]);
         let create = |_: Tell<'_>| {
             everedge::Graph::open_or_create(&path, &options, choices, &files, &ingest)
         };
@@ -157,18 +161,18 @@ impl Graph {
         py.detach(state).map_err(exception)
     }
 
-    /// Takes files in; calls `progress(path, bytes_read, bytes_total, edges)` after each batch, with the
+    /// Takes files and tables in; calls `progress(path, bytes_read, bytes_total, edges)` after each batch, with the
     /// number of the path that gave the file.
     ///
     /// Returns the report. An exception of `progress` or of a signal handler ends it.
     fn ingest<'py>(
         &self,
         py: Python<'py>,
-        files: Vec<PathBuf>,
+        files: Vec<Source<'py>>,
         options: Ingest,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let graph = self.handle.get()?;
+        let (graph, files) = (self.handle.get()?, given(files));
         let options = options.options().map_err(exception)?;
         graph.check_chosen(&everedge::Chosen::default(), options.input.ids).map_err(exception)?;
         let ingest = |tell: Tell<'_>| graph.ingest(&files, &options, tell);

@@ -4,6 +4,7 @@
 //! turns arguments into calls of the facade, answers into NumPy arrays and dictionaries, and errors
 //! into the exceptions of `python/everedge/_errors.py`. Every call releases the GIL while it works.
 
+mod arrow;
 mod changer;
 mod changing;
 mod chunks;
@@ -38,6 +39,8 @@ mod _native {
         Ok(())
     }
 
+    #[pymodule_export]
+    use crate::arrow::{Array, Table, column, stream};
     #[pymodule_export]
     use crate::changer::Changer;
     #[pymodule_export]

@@ -9,6 +9,7 @@ use everedge::{
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use crate::arrow::{Source, given};
 use crate::error::exception;
 use crate::handle::Handle;
 use crate::options::{Chosen, Ingest, Updates};
@@ -60,7 +61,7 @@ impl Timeline {
         Ok(Self::from(Arc::new(py.detach(open).map_err(exception)?)))
     }
 
-    /// Takes files of updates into the versions of a directory, which it makes if there are none; calls
+    /// Takes files and tables of updates into the versions of a directory, which it makes if there are none; calls
     /// `progress` as an ingest of a graph does.
     ///
     /// Returns the report. An exception of `progress` or of a signal handler ends it.
@@ -69,13 +70,14 @@ impl Timeline {
         py: Python<'py>,
         path: PathBuf,
         chosen: &Chosen,
-        files: Vec<PathBuf>,
+        files: Vec<Source<'py>>,
         edges: Ingest,
         updates: Updates,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let edges = edges.options().map_err(exception)?;
         let options = updates.options(edges).map_err(exception)?;
+        let files = given(files);
         let ingest = |tell: Tell<'_>| {
             everedge::Timeline::ingest_into(&path, &chosen.words, &files, &options, tell)
         };

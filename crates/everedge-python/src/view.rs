@@ -12,6 +12,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
+use crate::arrow::edges;
 use crate::error::exception;
 use crate::handle::Handle;
 use crate::options::seal_options;
@@ -399,6 +400,11 @@ impl View {
     ) -> PyResult<(Column<'py, u32>, Column<'py, u32>, Column<'py, f32>)> {
         let (src, dst, weight) = self.read(py, |view| view.edges())?;
         Ok((src.into_pyarray(py), dst.into_pyarray(py), weight.into_pyarray(py)))
+    }
+
+    /// Returns a capsule with a stream of all edges: columns `src`, `dst` and, if edges have one, `weight`.
+    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        edges(py, self.handle.get()?)
     }
 
     /// Returns the out-edges as a CSR by row.

@@ -142,6 +142,13 @@ impl<'a> Batcher<'a> {
     fn take_insertions(&mut self, chunk: Chunk) -> Result<()> {
         let src = self.graph.vertices_of(chunk.src)?;
         let dst = self.graph.vertices_of(chunk.dst)?;
+        if !self.is_both_ways && !self.options.drop_self_loops && self.allowed.is_none() {
+            self.edges.extend(src.into_iter().zip(dst));
+            if let (Some(weights), Some(more)) = (&mut self.weights, chunk.weights) {
+                weights.extend(more);
+            }
+            return Ok(());
+        }
         let mut weights = chunk.weights.into_iter().flatten();
         for edge in src.into_iter().zip(dst) {
             let weight = weights.next();

@@ -7,7 +7,7 @@ use everedge_io::{Format, Guess, IdChoice, InputChoices};
 use everedge_live::IdKind;
 use everedge_medium::{MANIFEST, MediumKind, Volume};
 
-use crate::files::{Source, Sources, expand};
+use crate::files::{Given, Source, Sources, expand};
 use crate::graph::resolved;
 use crate::guessed::Guessed;
 use crate::id_map::{kind_beside, widest};
@@ -46,11 +46,11 @@ impl Graph {
     /// # Errors
     /// If the graph or a file cannot be opened, or there is no graph to delete from; nothing is
     /// created then.
-    pub fn open_or_create(
+    pub fn open_or_create<G: Clone + Into<Given>>(
         path: &Path,
         options: &GraphOptions,
         choices: Choices,
-        files: &[PathBuf],
+        files: &[G],
         ingest: &IngestOptions,
     ) -> Result<Self> {
         match Self::is_there(path)? {

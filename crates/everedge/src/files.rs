@@ -1,9 +1,9 @@
-//! Which files a call means: files, directories, patterns and archives.
+//! Which files a call means: files, directories, patterns and archives; and tables in memory.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use everedge_io::{Format, ending_of, first_of, graphs_of, is_graph_name};
+use everedge_io::{Format, RecordBatches, ending_of, first_of, graphs_of, is_graph_name};
 use serde::Serialize;
 
 use crate::export::vertices_beside;
@@ -11,10 +11,28 @@ use crate::input::{STDIN, names_in};
 use crate::output_file::compression_of;
 use crate::{Error, IngestOptions, Result, path_text};
 
-/// A file to take in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a caller gives to be taken in.
+#[derive(Clone, Debug)]
+pub enum Given {
+    /// A file, a directory, a pattern or an archive.
+    Path(PathBuf),
+    /// A table in memory, and what messages call it.
+    Table(String, RecordBatches),
+}
+
+impl From<PathBuf> for Given {
+    fn from(path: PathBuf) -> Self {
+        Self::Path(path)
+    }
+}
+
+/// A file to take in, or a table.
+#[derive(Clone, Debug)]
 pub(crate) struct Source {
+    /// Where it is, or what messages call a table.
     pub path: PathBuf,
+    /// The rows of a table in memory.
+    pub table: Option<RecordBatches>,
     /// The file in the archive at `path` that is meant, if it is one.
     pub member: Option<Member>,
     /// The file of its vertices, if it is a Graphalytics file of edges that has one beside it.
@@ -34,7 +52,7 @@ pub(crate) struct Member {
 impl Source {
     /// A file that stands for itself, and that a path of the call gave.
     pub(crate) fn new(path: PathBuf, given: usize) -> Self {
-        Self { path, member: None, vertices: None, given }
+        Self { path, table: None, member: None, vertices: None, given }
     }
 
     /// Returns the file of its vertices, if it has one beside it.
@@ -67,14 +85,15 @@ pub(crate) struct Sources {
 impl Sources {
     /// Joins each Graphalytics file of edges with the file of vertices beside it, if that is there.
     fn join_vertices(&mut self) {
-        for source in self.files.iter_mut().filter(|source| source.member.is_none()) {
+        let is_file = |source: &Source| source.member.is_none() && source.table.is_none();
+        for source in self.files.iter_mut().filter(|source| is_file(source)) {
             source.vertices = vertices_of_edges(&source.path);
         }
         let joined: Vec<PathBuf> =
             self.files.iter().filter_map(|source| source.vertices.clone()).collect();
         let is_named = |path: &PathBuf| self.files.iter().any(|source| source.path == *path);
         self.brought = joined.iter().filter(|path| !is_named(path)).cloned().collect();
-        self.files.retain(|source| source.member.is_some() || !joined.contains(&source.path));
+        self.files.retain(|source| !is_file(source) || !joined.contains(&source.path));
     }
 }
 
@@ -103,17 +122,28 @@ impl SkippedFile {
     pub const NO_EDGES: &'static str = "there are no edges in it";
 }
 
-/// Returns the files that `paths` name, in their order: a directory stands for the files in and below
+/// Returns the files that are given, in their order: a directory stands for the files in and below
 /// it that are called as graphs are, but for links that lead back up; a pattern such as `part-*.csv` for what it matches, both sorted by
 /// name; an archive for the files in it, in its order. Insertions take the file of vertices beside a
 /// Graphalytics file of edges along.
 ///
 /// # Errors
 /// If a directory, a pattern or an archive gives no file, or cannot be read.
-pub(crate) fn expand(paths: &[PathBuf], ingest: &IngestOptions) -> Result<Sources> {
+pub(crate) fn expand<G>(all_given: &[G], ingest: &IngestOptions) -> Result<Sources>
+where
+    G: Clone + Into<Given>,
+{
     let mut sources = Sources::default();
-    for (given, path) in paths.iter().enumerate() {
-        for path in expand_path(path, &mut sources.skipped)? {
+    for (given, what) in all_given.iter().enumerate() {
+        let path = match what.clone().into() {
+            Given::Path(path) => path,
+            Given::Table(name, rows) => {
+                let source = Source::new(name.into(), given);
+                sources.files.push(Source { table: Some(rows), ..source });
+                continue;
+            }
+        };
+        for path in expand_path(&path, &mut sources.skipped)? {
             match names_in(&path, ingest)? {
                 Some(names) => add_archive(&path, given, names, &mut sources)?,
                 None => sources.files.push(Source::new(path, given)),

@@ -5,7 +5,7 @@
 //! batches are acknowledged as they come, and an error says how many edges are in. A stream is
 //! acknowledged from its first batch on: when it is full, or when a second has passed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use everedge_medium::MeterReading;
 use serde::Serialize;
 
 use crate::batcher::Batcher;
-use crate::files::{SkippedFile, Source, Sources, expand};
+use crate::files::{Given, SkippedFile, Source, Sources, expand};
 use crate::guessed::Guessed;
 use crate::id_map::{chosen_as, read_as};
 use crate::input::{Content, Input, Inputs, of_vertices};
@@ -164,7 +164,7 @@ pub struct MediumReport {
 }
 
 impl Graph {
-    /// Takes files in, one after the other: a directory or an archive stands for its files, a pattern
+    /// Takes files and tables in, one after the other: a directory or an archive stands for its files, a pattern
     /// for what it matches, `-` for standard input. Of several files, some may have no edges. A Graphalytics file of edges brings the file of
     /// vertices beside it along, and may name no others. `progress` is called after each batch and ends the ingest
     /// when it returns false.
@@ -172,9 +172,9 @@ impl Graph {
     /// # Errors
     /// `File` with the place in the file; `Partly` if batches of this call were acknowledged
     /// before it, or the first one may be there though a sync has failed.
-    pub fn ingest(
+    pub fn ingest<G: Clone + Into<Given>>(
         &self,
-        files: &[PathBuf],
+        files: &[G],
         options: &IngestOptions,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<IngestReport> {
@@ -382,9 +382,14 @@ struct Taken<'a> {
 
 fn read_into(batcher: &mut Batcher<'_>, input: Input) -> Result<ReadSummary> {
     let read_options = input.options;
+    let bytes_read = input.bytes_read;
     let mut take = |chunk: Chunk| batcher.take(chunk).map_err(Sink::Graph);
     let summary = match input.content {
         Content::Parquet(file) => read_parquet(file, &read_options, &mut take),
+        Content::Table(table) => table.read_edges(&read_options, |chunk| {
+            bytes_read.store(chunk.bytes_read, Relaxed);
+            take(chunk)
+        }),
         Content::Stream(bytes) if read_options.format == Format::GraphalyticsVertices => {
             let add = |ids: Ids| batcher.take_vertices(ids).map_err(Sink::Graph);
             read_vertices(bytes, read_options.ids, add).map(|_| ReadSummary::default())

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use everedge_io::{Archive, Format, HEAD_BYTES, InputChoices, OnlyGraph};
+use everedge_io::{Archive, Format, HEAD_BYTES, InputChoices, OnlyGraph, RecordBatches};
 use everedge_io::{decisive_len, decompress_file, is_tar};
 
 use crate::files::Source;
@@ -50,6 +50,8 @@ pub(crate) enum Content {
     Stream(Bytes),
     /// A Parquet file, which is read from its end.
     Parquet(File),
+    /// A table in memory.
+    Table(RecordBatches),
 }
 
 type Bytes = Box<dyn Read + Send>;
@@ -78,6 +80,19 @@ impl<'a> Inputs<'a> {
         choices: &K,
         read_options: impl FnOnce(&Path, &K::Guess) -> Result<K::Options>,
     ) -> Result<Input<K>> {
+        if let Some(table) = &source.table {
+            let guess = choices.probe_table(table).map_err(|e| Error::file(&source.path, e))?;
+            let options = read_options(&source.path, &guess)?;
+            return Ok(Input {
+                path: source.path.clone(),
+                guess,
+                options,
+                len: Some(table.byte_count()),
+                bytes_read: Arc::default(),
+                is_stream: false,
+                content: Content::Table(table.clone()),
+            });
+        }
         let opened = self.start(source, choices.edges())?;
         let guessed = opened.guess(choices).and_then(|(guess, parquet)| {
             let options = read_options(&opened.path, &guess)?;
@@ -97,6 +112,9 @@ impl<'a> Inputs<'a> {
     /// # Errors
     /// As [`Self::open`].
     pub(crate) fn guess<K: Known>(&mut self, source: &Source, choices: &K) -> Result<K::Guess> {
+        if let Some(table) = &source.table {
+            return choices.probe_table(table).map_err(|e| Error::file(&source.path, e));
+        }
         let opened = self.start(source, choices.edges())?;
         let guess = opened.guess(choices);
         opened.park();

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::Read;
 
 use everedge_io::{
-    Error, Format, Guess, InputChoices, ReadOptions, Result, UpdateChoices, UpdateGuess,
-    UpdateOptions, probe, probe_arrow, probe_arrow_updates, probe_parquet, probe_parquet_updates,
-    probe_updates,
+    Error, Format, Guess, InputChoices, ReadOptions, RecordBatches, Result, UpdateChoices,
+    UpdateGuess, UpdateOptions, probe, probe_arrow, probe_arrow_updates, probe_parquet,
+    probe_parquet_updates, probe_updates,
 };
 
 /// Columns of timed insertions and deletions, at least.
@@ -35,6 +35,9 @@ pub(crate) trait Known {
 
     /// The same of a Parquet file.
     fn probe_parquet(&self, file: File) -> Result<Self::Guess>;
+
+    /// The same of a table in memory.
+    fn probe_table(&self, table: &RecordBatches) -> Result<Self::Guess>;
 }
 
 impl Known for InputChoices {
@@ -69,6 +72,10 @@ impl Known for InputChoices {
     fn probe_parquet(&self, file: File) -> Result<Guess> {
         check_edges(probe_parquet(file, self)?, self)
     }
+
+    fn probe_table(&self, table: &RecordBatches) -> Result<Guess> {
+        check_edges(table.probe(self)?, self)
+    }
 }
 
 /// Refuses to take a table with operations for edges: its deletions would be insertions.
@@ -102,5 +109,9 @@ impl Known for UpdateChoices {
 
     fn probe_parquet(&self, file: File) -> Result<UpdateGuess> {
         probe_parquet_updates(file, self)
+    }
+
+    fn probe_table(&self, table: &RecordBatches) -> Result<UpdateGuess> {
+        table.probe_updates(self)
     }
 }

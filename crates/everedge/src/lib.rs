@@ -25,6 +25,7 @@ mod chunks;
 mod commit;
 mod creation;
 mod discoveries;
+mod edge_reader;
 mod error;
 mod export;
 mod files;
@@ -68,9 +69,10 @@ pub use changes::ChangeCounts;
 pub use chunks::{Chunks, ChunksOptions, SealReport};
 pub use commit::Commit;
 pub use creation::{Choices, Target};
+pub use edge_reader::{EdgeColumns, EdgeReader};
 pub use error::{Done, Error, KernelError, Result};
 pub use export::{ExportReport, write_generated};
-pub use files::SkippedFile;
+pub use files::{Given, SkippedFile};
 pub use graph::{Compaction, Graph, Stats, Verification};
 pub use guessed::{ColumnName, Guessed, GuessedColumns, GuessedFile};
 pub use ingest::{IngestOptions, IngestReport, MediumReport, Progress};
@@ -100,7 +102,10 @@ pub use everedge_core::watch::Watch;
 pub use everedge_core::{
     Csr, CsrOptions, Edge, GraphView, MAX_VERTEX_ID, VertexId, WeightedView, par,
 };
-pub use everedge_io::{Column, Format, Generator, IdChoice, InputChoices, TableFormat, delimiter};
+pub use everedge_io::{
+    Column, Format, Generator, IdChoice, Ids, InputChoices, RecordBatches, TableFormat, TextIds,
+    delimiter,
+};
 pub use everedge_io::{OperationChoice, TimeUnit, date_of, date_text};
 pub use everedge_io::{ending_of, first_of};
 pub use everedge_io::{exact_integer_weights, exact_weights, is_dense};

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use everedge_chunks::Store;
 use everedge_core::VertexId;
+use everedge_io::{Ids, TextIds};
 use everedge_live::{ExternalId, HeldNames, NameRef, Names};
 
 use crate::IdKind;
@@ -73,6 +74,22 @@ impl Naming {
         match self {
             Self::Kept(names) => name_of(names.as_deref(), v),
             Self::Sealed(sealed) => sealed.name_of(v),
+        }
+    }
+
+    /// Returns the names of vertices as a column; what has no name is called by its number.
+    pub(crate) fn ids_of(&self, vertices: &[VertexId]) -> Ids {
+        match self {
+            Self::Kept(None) => Ids::Dense(vertices.to_vec()),
+            Self::Kept(Some(names)) => {
+                let held = names.held();
+                let name_of = |v| held.get(v).unwrap_or(NameRef::Integer(u64::from(v)));
+                column(names.kind(), vertices, name_of)
+            }
+            Self::Sealed(sealed) => {
+                let held = sealed.held();
+                column(self.kind(), vertices, |v| held.name_of(v))
+            }
         }
     }
 
@@ -256,6 +273,28 @@ impl SealedNames {
             ids
         })
     }
+}
+
+/// Returns names of one kind as a column.
+fn column<'a>(
+    kind: IdKind,
+    vertices: &[VertexId],
+    name_of: impl Fn(VertexId) -> NameRef<'a>,
+) -> Ids {
+    let names = vertices.iter().map(|&v| name_of(v));
+    if kind == IdKind::Text {
+        let mut texts = TextIds::default();
+        names.for_each(|name| match name {
+            NameRef::Text(text) => texts.push(text),
+            NameRef::Integer(number) => texts.push(&number.to_string()),
+        });
+        return Ids::Text(texts);
+    }
+    let number = |name| match name {
+        NameRef::Integer(number) => number,
+        NameRef::Text(_) => unreachable!("an id map keeps names of one kind"),
+    };
+    Ids::Sparse(names.map(number).collect())
 }
 
 /// Returns the one of some sorted numbers that `order` finds equal to what is looked for.

@@ -1,6 +1,6 @@
 //! Files that are sealed at once, without a live graph in between.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use everedge_chunks::{BuildOptions, Builder, SealOptions};
@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use crate::chunks::{Chunks, ChunksOptions, SealReport, create_outside, undone};
 use crate::creation::suggest;
-use crate::files::{Sources, expand};
+use crate::files::{Given, Sources, expand};
 use crate::free_memory::free_memory;
 use crate::graph::resolved;
 use crate::id_map::vertices_of;
@@ -23,8 +23,8 @@ use crate::{Choices, Chosen, Error, GraphOptions, Guessed, IngestOptions, Progre
 
 /// How files are sealed.
 pub struct SealFiles<'a> {
-    /// The files, directories and archives, as [`Graph::ingest`](crate::Graph::ingest) takes them.
-    pub files: &'a [PathBuf],
+    /// The files, directories, archives and tables, as [`Graph::ingest`](crate::Graph::ingest) takes them.
+    pub files: &'a [Given],
     /// How they are read.
     pub ingest: &'a IngestOptions,
     /// Whether edges have directions and weights, and what else of a live graph's options makes sense.

@@ -1,7 +1,7 @@
 //! Taking files of timed insertions and deletions in, a version for each stretch of them.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use everedge_timeline::Changes;
 use serde::Serialize;
 
 use crate::commit::now;
-use crate::files::{SkippedFile, Source, expand};
+use crate::files::{Given, SkippedFile, Source, Sources, expand};
 use crate::guessed::ColumnName;
 use crate::id_map::{chosen_as, kind_beside, read_as, vertices_of, widest};
 use crate::ingest::Sink;
@@ -138,10 +138,10 @@ impl Timeline {
     /// # Errors
     /// `File` with the place in the file; `Partly` if versions of this call were committed before it;
     /// `InvalidInput` if the timeline is there and was made with other options, or an update comes too late.
-    pub fn ingest_into(
+    pub fn ingest_into<G: Clone + Into<Given>>(
         path: &Path,
         chosen: &Chosen,
-        files: &[PathBuf],
+        files: &[G],
         ingest: &UpdateIngest,
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<UpdateReport> {
@@ -150,7 +150,16 @@ impl Timeline {
                 "--weight names a column, and --unweighted leaves weights out: give one of them";
             return Err(Error::invalid(what));
         }
-        let sources = expand(files, &ingest.edges)?;
+        Self::ingest_sources(path, chosen, &expand(files, &ingest.edges)?, ingest, progress)
+    }
+
+    fn ingest_sources(
+        path: &Path,
+        chosen: &Chosen,
+        sources: &Sources,
+        ingest: &UpdateIngest,
+        progress: &mut (dyn FnMut(Progress) -> bool + Send),
+    ) -> Result<UpdateReport> {
         let take = |timeline: &Self, progress: &mut (dyn FnMut(Progress) -> bool + Send)| {
             let report = timeline.ingest(&sources.files, ingest, progress)?;
             Ok(UpdateReport { skipped_files: sources.skipped.clone(), ..report })
@@ -252,14 +261,19 @@ impl Timeline {
             inputs.open(source, &choices, |path, guess| self.read_options(path, guess, ingest))?;
         taken.guessed.get_or_insert_with(|| in_words(&input.guess, self.options().weighted));
         listener.now.bytes_total = input.len;
+        let is_table = matches!(input.content, Content::Table(_));
         let mut take = |chunk: UpdateChunk| {
             ingest.edges.check_stop().map_err(Sink::Graph)?;
-            listener.now.bytes_read = input.bytes_read.load(Relaxed);
+            listener.now.bytes_read = match is_table {
+                true => chunk.bytes_read,
+                false => input.bytes_read.load(Relaxed),
+            };
             stretch.take(chunk, &input.path, listener).map_err(Sink::Graph)
         };
         let summary = match input.content {
             Content::Parquet(file) => read_parquet_updates(file, &input.options, &mut take),
             Content::Stream(bytes) => read_updates(bytes, &input.options, &mut take),
+            Content::Table(table) => table.read_updates(&input.options, &mut take),
         };
         let summary = summary.map_err(|error| error.in_file(&input.path))?;
         taken.insertions += summary.insertions;

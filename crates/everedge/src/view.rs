@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use everedge_core::{Csr, Direction, GraphView, Numbering, VertexId, WeightedView};
+use everedge_io::Ids;
 use everedge_live::{ExternalId, IdKind};
 use everedge_timeline::Version;
 
@@ -25,7 +26,7 @@ pub struct View {
     pub(crate) numbering: OnceLock<Option<Numbering>>,
     /// In a salvaged view of undirected edges those of vertices whose lists are lost, as the lists of
     /// their other ends have them: `(src, dst, weight)` in ascending order of `src`.
-    from_other_ends: Vec<(VertexId, VertexId, f32)>,
+    pub(crate) from_other_ends: Vec<(VertexId, VertexId, f32)>,
 }
 
 impl View {
@@ -186,6 +187,14 @@ impl View {
     /// Returns the name of a vertex: what its source called it.
     pub fn name_of(&self, v: VertexId) -> ExternalId {
         self.naming.name_of(v)
+    }
+
+    /// Returns the names of vertices as a column: integers, or text in one allocation. What has no name is called by its
+    /// number.
+    ///
+    /// Cost: each name; the first time, 4 bytes for each vertex of a sealed graph are read.
+    pub fn ids_of(&self, vertices: &[VertexId]) -> Ids {
+        self.naming.ids_of(vertices)
     }
 
     /// Returns a bound above all vertices and all that have a name: what is whole of a damaged graph may

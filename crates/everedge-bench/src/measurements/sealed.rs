@@ -208,7 +208,7 @@ fn seal_files(
     chosen.choose("directed", sealed.directed.to_string())?;
     chosen.choose("weighted", sealed.weighted.to_string())?;
     let what = SealFiles {
-        files: &[file],
+        files: &[file.into()],
         ingest: &IngestOptions { input, ..IngestOptions::default() },
         chosen: &chosen,
         choices: Choices { directed_fixed: true, weighted_fixed: true, meter: false },

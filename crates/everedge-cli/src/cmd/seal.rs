@@ -8,7 +8,8 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::error::ErrorKind;
 use everedge::{
-    Chosen, Chunks, IngestOptions, Order, SealFiles, SealOptions, SealReport, VersionChoice, Watch,
+    Chosen, Chunks, Given, IngestOptions, Order, SealFiles, SealOptions, SealReport, VersionChoice,
+    Watch,
 };
 use everedge_bench::page::counted;
 use everedge_bench::stop_on_signals;
@@ -167,8 +168,9 @@ fn seal_files(
         stop,
         ..IngestOptions::default()
     };
+    let given: Vec<Given> = files.iter().cloned().map(Given::from).collect();
     let what = SealFiles {
-        files,
+        files: &given,
         ingest: &ingest,
         chosen: &chosen,
         choices: args.shape.choices(false),

@@ -14,6 +14,7 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from everedge._arrow import Edges
     from everedge._chunks import Chunks, seal
     from everedge._columns import MAX_VERTEX_ID
     from everedge._errors import (
@@ -111,6 +112,7 @@ __all__ = [
     "ConflictError",
     "CorruptionError",
     "Difference",
+    "Edges",
     "EveredgeError",
     "FileError",
     "ForkedError",
@@ -179,6 +181,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "_arrow": "Edges",
     "_chunks": "Chunks seal",
     "_columns": "MAX_VERTEX_ID",
     "_errors": "ClosedError ConflictError CorruptionError EveredgeError FileError ForkedError InUseError"

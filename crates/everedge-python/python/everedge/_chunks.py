@@ -15,14 +15,14 @@ import numpy.typing as npt
 from everedge import _columns, _kernels, _native
 from everedge._changing import add_edges_to, delete_edges_from
 from everedge._closing import Closing
-from everedge._columns import ArrowColumn, Id, Ids
+from everedge._columns import ArrowColumn, ArrowPiece, Id, Ids
 from everedge._errors import EveredgeError, InvalidInputError, NotAGraphError
 from everedge._files import (
     IdChoice,
     Source,
     file_options,
     is_shown,
-    on_disk,
+    is_table,
     option_word,
     told_of,
 )
@@ -283,9 +283,13 @@ class Chunks(_kernels.Methods, Reading, Closing):
         native, ids = self._now()
         return _View(native.view_for(kernel, threads), ids)
 
-    def _view_beside(self, *, vertex_bytes: int = 0, edge_bytes: int = 0) -> Snapshot:
+    def _view_beside(
+        self, *, vertex_bytes: int = 0, edge_bytes: int = 0, edges_max: int | None = None
+    ) -> Snapshot:
         native, ids = self._now()
-        kept = vertex_bytes * native.vertex_count() + edge_bytes * native.edge_count()
+        count = native.edge_count()
+        edges = count if edges_max is None else min(count, edges_max)
+        kept = vertex_bytes * native.vertex_count() + edge_bytes * edges
         return _View(native.view_beside(kept), ids)
 
 
@@ -375,41 +379,40 @@ def seal(
         "compressed": compressed,
         "memory": _memory_word(memory),
     }
-    with on_disk(_sources(files)) as stored:
-        paths, options = file_options(
-            stored,
-            format=format,
-            ids=ids,
-            header=header,
-            delimiter=delimiter,
-            drop_self_loops=drop_self_loops,
-            skip_nulls=skip_nulls,
-            round_weights=round_weights,
-            unweighted=weighted is False,
-            src=src,
-            dst=dst,
-            weight=weight,
+    sources, options = file_options(
+        _sources(files),
+        format=format,
+        ids=ids,
+        header=header,
+        delimiter=delimiter,
+        drop_self_loops=drop_self_loops,
+        skip_nulls=skip_nulls,
+        round_weights=round_weights,
+        unweighted=weighted is False,
+        src=src,
+        dst=dst,
+        weight=weight,
+    )
+    with Bar() as bar, told_of(progress, sources, bar) as tell:
+        steps = partial(bar.show_steps, "seal") if is_shown(progress) else None
+        chosen = _native.Chosen(words, ids)
+        report = _native.Chunks.seal_files(
+            os.fspath(path), chosen, sources, options, sealing, (tell, steps)
         )
-        with Bar() as bar, told_of(progress, paths, bar) as tell:
-            steps = partial(bar.show_steps, "seal") if is_shown(progress) else None
-            chosen = _native.Chosen(words, ids)
-            report = _native.Chunks.seal_files(
-                os.fspath(path), chosen, paths, options, sealing, (tell, steps)
-            )
     return SealReport(**report)
 
 
 def _sources(files: Source | Iterable[Source]) -> tuple[Source, ...]:
     """Return files and tables as a tuple; refuse graphs and what else is neither."""
     # A graph in memory may be iterable, and what it gives then are vertices.
-    is_one = isinstance(files, str | os.PathLike | ArrowColumn) or hasattr(files, "edges")
+    is_one = isinstance(files, str | os.PathLike | ArrowColumn | ArrowPiece) or hasattr(files, "edges")
     sources: tuple[Source, ...]
     if is_one or not isinstance(files, Iterable):
         sources = (cast("Source", files),)
     else:
         sources = tuple(files)
     for source in sources:
-        if isinstance(source, ArrowColumn):
+        if is_table(source):
             continue
         if not isinstance(source, str | os.PathLike):
             raise TypeError(

@@ -25,6 +25,15 @@ class ArrowColumn(Protocol):
 
 _Number = TypeVar("_Number", np.uint32, np.float32)
 
+
+@runtime_checkable
+class ArrowPiece(Protocol):
+    """The same for one that hands itself out in one piece."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        """Return its type and the column as capsules."""
+
+
 Id: TypeAlias = int | str | np.integer[Any]
 """The external id of a vertex."""
 
@@ -208,10 +217,10 @@ def _array(column: Any, what: str) -> npt.NDArray[Any]:
     if isinstance(column, bytes | bytearray | set | frozenset | dict):
         kind = type(column).__name__
         raise InvalidInputError(f"{what}: a column of ids or numbers has an order, not a {kind}")
-    if hasattr(column, "__arrow_c_stream__") and not hasattr(column, "__array__"):
-        import pyarrow
-
-        column = pyarrow.chunked_array(column)
+    if isinstance(column, ArrowColumn | ArrowPiece) and not hasattr(column, "__array__"):
+        column = _native.column(column, what)
+        if isinstance(column, list):
+            return np.array(column, object)
     elif isinstance(column, Iterable) and not hasattr(column, "__array__"):
         column = [column] if isinstance(column, str) else list(column)
     if isinstance(column, np.ma.MaskedArray) and np.ma.is_masked(column):

@@ -1,16 +1,15 @@
-"""Files of edges: what is told of them, and how far they are taken in."""
+"""Files and tables of edges: what is told of them, and how far they are taken in."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, cast
 
 from everedge import _native
-from everedge._columns import ArrowColumn
-from everedge._errors import FileError, InvalidInputError
+from everedge._columns import ArrowColumn, ArrowPiece
+from everedge._errors import InvalidInputError
 from everedge._guiding import not_a_path
 from everedge._progress import Bar, is_watched
 
@@ -27,47 +26,36 @@ Column: TypeAlias = "int | str | None"
 File: TypeAlias = "str | os.PathLike[str]"
 """Where a file is."""
 
-Source: TypeAlias = "File | ArrowColumn"
-"""A file, or a table: a frame of pandas or polars, or what else hands itself out through the Arrow PyCapsule interface."""
+Table: TypeAlias = "ArrowColumn | ArrowPiece"
+"""A table: a frame of pandas or polars, or what else hands itself out through the Arrow PyCapsule interface."""
+
+Source: TypeAlias = "File | Table"
+"""A file, or a table."""
 
 
-@contextmanager
-def on_disk(sources: tuple[Source, ...]) -> Iterator[tuple[File, ...]]:
-    """Give a file in place of each source: tables go to files, which are gone at the end; needs pyarrow for those."""
-    files = tuple(source for source in sources if not isinstance(source, ArrowColumn))
-    if len(files) == len(sources):
-        yield files
-        return
-    from tempfile import TemporaryDirectory
+def is_table(source: object) -> TypeGuard[Table]:
+    """Return whether it is taken as a table of edges. A graph is none, though its edges are: it has directions, too."""
+    from everedge._reading import Reading
 
-    with TemporaryDirectory(prefix="everedge-") as directory:
-        places = [os.path.join(directory, f"table-{number}.arrow") for number, _ in enumerate(sources, 1)]
-        try:
-            yield tuple(_file_of(source, place) for source, place in zip(sources, places, strict=True))
-        except FileError as error:
-            # Nobody knows the file.
-            error.args = (re.sub(f"`{re.escape(directory)}/(table)-([0-9]+).arrow`", r"\1 \2", str(error)),)
-            raise
+    return isinstance(source, ArrowColumn | ArrowPiece) and not isinstance(source, Reading)
 
 
-def _file_of(source: Source, place: str) -> File:
-    if not isinstance(source, ArrowColumn):
-        return source
-    import pyarrow
-    from pyarrow import ipc
-
-    table = pyarrow.RecordBatchReader.from_stream(source).read_all()
-    if table.num_rows == 0:
-        raise InvalidInputError("a table has no rows: there are no edges in it")
-    # A file has one dictionary for all batches.
-    options = ipc.IpcWriteOptions(unify_dictionaries=True)
-    with ipc.new_file(place, table.schema, options=options) as writer:
-        writer.write_table(table)
-    return place
+def _taken(files: tuple[Source, ...]) -> list[str | _native.Table]:
+    """Return the paths of files, and the tables, which are read here to their ends."""
+    taken: list[str | _native.Table] = []
+    for number, source in enumerate(files, 1):
+        if not is_table(source):
+            taken.append(os.fspath(cast("File", source)))
+            continue
+        table = _native.Table(source, f"table {number}")
+        if table.row_count() == 0:
+            raise InvalidInputError("a table has no rows: there are no edges in it")
+        taken.append(table)
+    return taken
 
 
 def file_options(
-    files: tuple[File, ...],
+    files: tuple[Source, ...],
     *,
     format: str | None,
     ids: IdChoice,
@@ -82,19 +70,19 @@ def file_options(
     src: Column,
     dst: Column,
     weight: Column,
-) -> tuple[list[str], _native.IngestOptions]:
-    """Return the paths of files, and what is told of them, checked."""
+) -> tuple[list[str | _native.Table], _native.IngestOptions]:
+    """Return the paths of files and the tables, and what is told of them, checked."""
     if not files:
         raise InvalidInputError("no files: name one at least")
     for file in files:
-        if not isinstance(file, str | os.PathLike):
+        if not isinstance(file, str | os.PathLike) and not is_table(file):
             raise not_a_path("files: files (str or PathLike) and tables of Arrow", file)
     if batch < 1:
         raise InvalidInputError(f"batch={batch}: it must be 1 or more")
     if header is not None and not isinstance(header, bool):
         raise InvalidInputError(f"header={header!r}: it is True, False or None")
     check_columns(src=src, dst=dst, weight=weight)
-    return [os.fspath(file) for file in files], {
+    return _taken(files), {
         "format": None if format == "auto" else format,
         "ids": ids,
         "header": header,
@@ -126,9 +114,9 @@ def is_shown(progress: bool | Callable[[Progress], object] | None) -> bool:
 
 @contextmanager
 def told_of(
-    progress: bool | Callable[[Progress], object] | None, paths: list[str], bar: Bar | None = None
+    progress: bool | Callable[[Progress], object] | None, sources: list[str | _native.Table], bar: Bar | None = None
 ) -> Iterator[Callable[[int, int, int | None, int], None] | None]:
-    """Give what is to be told how far an ingest of `paths` is, `None` if nobody wants to know."""
+    """Give what is to be told how far an ingest of `sources` is, `None` if nobody wants to know."""
     from everedge._reports import Progress
 
     with bar or Bar() as bar:
@@ -136,7 +124,9 @@ def told_of(
 
         def told(file: int, bytes_read: int, bytes_total: int | None, edges: int) -> None:
             if tell is not None:
-                tell(Progress(paths[file], bytes_read, bytes_total, edges))
+                source = sources[file]
+                name = source if isinstance(source, str) else source.name
+                tell(Progress(name, bytes_read, bytes_total, edges))
 
         yield None if tell is None else told
 

@@ -25,7 +25,7 @@ from everedge._errors import (
     InvalidInputError,
     NotAGraphError,
 )
-from everedge._files import IdChoice, Source, file_options, on_disk, option_word, told_of
+from everedge._files import IdChoice, Source, Table, file_options, option_word, told_of
 from everedge._guiding import GuidingType, WithoutLength, guided, not_a_path
 from everedge._snapshot import Snapshot
 from everedge._transaction import Transaction
@@ -175,7 +175,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
     @guided
     def from_table(
         cls,
-        table: ArrowColumn,
+        table: Table,
         src: int | str | None = None,
         dst: int | str | None = None,
         weight: int | str | None = None,
@@ -186,18 +186,18 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         round_weights: bool = False,
         **options: Any,
     ) -> Self:
-        """Return a graph of the rows of a table: a frame of pandas or polars, a table of Arrow, a relation of DuckDB.
+        """Return a graph of the rows of a table: a frame of pandas or polars, a relation of DuckDB, any stream of Arrow.
 
         `src`, `dst` and `weight` are columns, by name or by number from 0; looked for if not given. The graph is made at
         `path`, or in memory; `options` are those of `Graph`, the others as of `ingest`. Also called `from_pandas`, `from_polars`, `from_arrow` and
-        `from_duckdb`; needs pyarrow.
+        `from_duckdb`.
 
         Warns of a column that may hold weights and was not taken. If it fails, nothing is left. Raises as `ingest`,
         `FileExistsError` if there is a graph at `path` already.
 
-        >>> import everedge, pyarrow
-        >>> table = pyarrow.table({"payer": ["ann", "bob"], "payee": ["bob", "eve"], "amount": [5, 7]})
-        >>> graph = everedge.Graph.from_arrow(table, "payer", "payee", "amount")
+        >>> import everedge, polars
+        >>> frame = polars.DataFrame({"payer": ["ann", "bob"], "payee": ["bob", "eve"], "amount": [5, 7]})
+        >>> graph = everedge.Graph.from_polars(frame, "payer", "payee", "amount")
         >>> graph.snapshot().weight("bob", "eve")
         7.0
         """
@@ -387,8 +387,9 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         Files are SNAP edge lists, CSV, TSV, JSON Lines, Matrix Market, DIMACS, METIS, Graphalytics
         .v and .e, Parquet, Arrow or pairs of 32-bit integers (.bin), plain, .gz, .zst, .bz2 or .xz,
         told apart by name and content unless `format` names one. A directory or a .tar stands for
-        the files in it. The first two records of a pipe decide how it is read. A table is a frame of pandas
-        or polars, or of Arrow; `add_edges` takes columns alone.
+        the files in it. The first two records of a pipe decide how it is read. A table is whatever hands itself out as a
+        stream of Arrow, as frames of pandas and polars and relations of DuckDB do; it is read to its end first and held
+        where it is until the call ends. `add_edges` takes columns alone.
 
         - `ids`: what ids are in these files, as for the graph; as the graph was told if not given.
         - `header`: whether the first row of CSV, TSV or an edge list holds names; looked for if not
@@ -418,28 +419,27 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         """
         from everedge._reports import IngestReport, MediumReport
 
-        with on_disk(files) as stored:
-            paths, options = file_options(
-                stored,
-                format=format,
-                ids=self._ids if ids is None else ids,
-                header=header,
-                delimiter=delimiter,
-                delete=delete,
-                batch=batch,
-                drop_self_loops=drop_self_loops,
-                skip_nulls=skip_nulls,
-                round_weights=round_weights,
-                unweighted=self._is_unweighted,
-                src=src,
-                dst=dst,
-                weight=weight,
-            )
-            with self._using(first_file=(paths[0], options)) as native:
-                if weight is not None and not delete and not native.is_weighted():
-                    raise InvalidInputError("weight: the graph has no weights: leave it out, or create another graph with weighted=True")
-                with told_of(progress, paths) as tell:
-                    report = native.ingest(paths, options, tell)
+        sources, options = file_options(
+            files,
+            format=format,
+            ids=self._ids if ids is None else ids,
+            header=header,
+            delimiter=delimiter,
+            delete=delete,
+            batch=batch,
+            drop_self_loops=drop_self_loops,
+            skip_nulls=skip_nulls,
+            round_weights=round_weights,
+            unweighted=self._is_unweighted,
+            src=src,
+            dst=dst,
+            weight=weight,
+        )
+        with self._using(first_file=(sources[0], options)) as native:
+            if weight is not None and not delete and not native.is_weighted():
+                raise InvalidInputError("weight: the graph has no weights: leave it out, or create another graph with weighted=True")
+            with told_of(progress, sources) as tell:
+                report = native.ingest(sources, options, tell)
         medium = report["medium"] and MediumReport(**report["medium"])
         return IngestReport(**{**report, "medium": medium})
 
@@ -732,7 +732,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
     def _using(
         self,
         columns: tuple[Names, ...] = (),
-        first_file: tuple[str, _native.IngestOptions] | None = None,
+        first_file: tuple[str | _native.Table, _native.IngestOptions] | None = None,
     ) -> Iterator[_native.Graph]:
         """Lend the native graph to a call; make a new graph new again that the call left empty."""
         native = self._open(columns, first_file)
@@ -748,7 +748,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
     def _open(
         self,
         columns: tuple[Names, ...] = (),
-        first_file: tuple[str, _native.IngestOptions] | None = None,
+        first_file: tuple[str | _native.Table, _native.IngestOptions] | None = None,
     ) -> _native.Graph:
         """Return the native graph; create it if it is new, for ids as in these data."""
         if self._is_inherited():

@@ -71,7 +71,7 @@ NAMES = {
     "to_edgelist": "snapshot.to_pandas()",
     "to_pandas_edgelist": "snapshot.to_pandas()",
     "to_parquet": "snapshot.to_pandas().to_parquet(file), or everedge export in the shell",
-    "to_polars": "polars.DataFrame(snapshot.to_arrow())",
+    "to_polars": "polars.DataFrame(snapshot)",
     "to_scipy_sparse_array": "snapshot.to_scipy()",
     "to_numpy_array": "snapshot.to_scipy().toarray()",
     # Graphs of other libraries.
@@ -336,7 +336,7 @@ def not_a_path(what: str, thing: object) -> TypeError:
     library = type(thing).__module__.partition(".")[0]
     pairs = "graph.add_edges(*zip(*pairs)) takes pairs, as two columns"
     if library == "everedge":
-        made = "snapshot.seal(path) writes one; snapshot.to_pandas() is a table of its edges"
+        made = "snapshot.seal(path) writes one; snapshot.edges() is a table of its edges"
     else:
         made = MADE_OF.get(library, pairs if isinstance(thing, Iterable) else "a name in quotes")
     return TypeError(f"{what}, not {type(thing).__name__}; here: {made}")

@@ -156,7 +156,7 @@ def one_hop(
     """
     with graph._view("one-hop", threads) as view:
         _, neighbors = view._run("one-hop", threads, source=source)
-        return view._names(neighbors)
+        return view._id_array(neighbors)
 
 
 @kernel
@@ -178,7 +178,7 @@ def two_hop(
     """
     with graph._view("two-hop", threads) as view:
         _, vertices = view._run("two-hop", threads, source=source)
-        return view._names(vertices)
+        return view._id_array(vertices)
 
 
 @kernel
@@ -362,7 +362,7 @@ def kcore(
     """
     with graph._view("kcore", threads) as view:
         report, found = view._run("kcore", threads, k=k)
-        return view._names(found) if k is not None else Values("kcore", view._vertices, found, report)
+        return view._id_array(found) if k is not None else Values("kcore", view._vertices, found, report)
 
 
 @kernel

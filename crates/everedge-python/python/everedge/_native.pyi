@@ -9,18 +9,22 @@ import numpy.typing as npt
 
 __all__ = [
     "VERSION",
+    "Array",
     "Changer",
     "Chosen",
     "Chunks",
     "Graph",
+    "Table",
     "Timeline",
     "Transaction",
     "View",
+    "column",
     "date_of",
     "graph_options",
     "is_dense",
     "kernels",
     "parameters",
+    "stream",
     "weights",
 ]
 
@@ -65,6 +69,23 @@ class Chosen:
     def __new__(cls, words: list[tuple[str, str]], ids: str) -> Chosen: ...
 
 @final
+class Array:
+    @staticmethod
+    def of_numbers(numbers: npt.NDArray[Any]) -> Array: ...
+    @staticmethod
+    def of_texts(texts: list[str]) -> Array: ...
+    @staticmethod
+    def of_times(times: npt.NDArray[np.int64]) -> Array: ...
+    def __len__(self) -> int: ...
+
+@final
+class Table:
+    def __new__(cls, source: object, name: str) -> Table: ...
+    @property
+    def name(self) -> str: ...
+    def row_count(self) -> int: ...
+
+@final
 class Changer:
     @staticmethod
     def open(path: str | PathLike[str]) -> Changer: ...
@@ -93,7 +114,7 @@ class Chunks:
     def seal_files(
         path: str | PathLike[str],
         chosen: Chosen,
-        files: list[str],
+        files: list[str | Table],
         edges: IngestOptions,
         seal: SealOptions,
         listeners: tuple[
@@ -122,7 +143,7 @@ class Graph:
         path: str | PathLike[str],
         chosen: Chosen,
         meter: bool,
-        first_file: str | PathLike[str],
+        first_file: str | Table,
         ingest: IngestOptions,
         created: list[Graph],
     ) -> Graph: ...
@@ -138,7 +159,7 @@ class Graph:
     def state(self) -> tuple[int, int, int]: ...
     def ingest(
         self,
-        files: list[str],
+        files: list[str | Table],
         options: IngestOptions,
         progress: Callable[[int, int, int | None, int], None] | None,
     ) -> dict[str, Any]: ...
@@ -194,7 +215,7 @@ class Timeline:
     def ingest(
         path: str | PathLike[str],
         chosen: Chosen,
-        files: list[str],
+        files: list[str | Table],
         edges: IngestOptions,
         updates: UpdateOptions,
         progress: Callable[[int, int, int | None, int], object] | None,
@@ -298,6 +319,7 @@ class View:
     def edges(
         self,
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float32]]: ...
+    def stream(self) -> object: ...
     def csr(
         self,
     ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32], npt.NDArray[np.float32] | None]: ...
@@ -306,9 +328,11 @@ class View:
     def integers(self, vertices: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]: ...
     def close(self) -> None: ...
 
+def column(source: object, what: str) -> npt.NDArray[Any] | list[str]: ...
 def date_of(word: str) -> int | None: ...
 def graph_options() -> list[tuple[str, list[str], str]]: ...
 def kernels() -> list[tuple[str, list[str]]]: ...
+def stream(names: list[str], batches: list[list[Array]]) -> object: ...
 def parameters() -> list[tuple[str, str]]: ...
 def is_dense(largest: int, count: int) -> bool: ...
 def weights(

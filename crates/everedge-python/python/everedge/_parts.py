@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from everedge._arrow import Edges
 from everedge._errors import InvalidInputError
 from everedge._guiding import kernel
 from everedge._values import Components, Values
@@ -114,13 +115,13 @@ def articulation_points(graph: AnyGraph, *, threads: int = 0) -> npt.NDArray[Any
     """
     with graph._view("articulation-points", threads) as view:
         _, found = view._run("articulation-points", threads)
-        return view._names(found)
+        return view._id_array(found)
 
 
 @kernel
 def spanning_forest(
     graph: AnyGraph, *, threads: int = 0
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
+) -> Edges:
     """Return sources, destinations and weights (`None` without) of a spanning forest of the smallest sum of weights.
 
     It joins what is connected, with one edge less than vertices. Directions are left aside. Cost: every edge a few times.
@@ -133,7 +134,7 @@ def spanning_forest(
     """
     with graph._view("spanning-forest", threads) as view:
         _, (src, dst, weight) = view._run("spanning-forest", threads)
-        return view._names(src), view._names(dst), weight
+        return Edges(view._names(src), view._names(dst), weight)
 
 
 @kernel
@@ -153,7 +154,7 @@ def topological_order(graph: AnyGraph, *, threads: int = 0) -> npt.NDArray[Any]:
         if cycle := report.result["cycle"]:
             way = " -> ".join(str(name) for name in [*cycle, cycle[0]])
             raise InvalidInputError(f"the graph has no topological order: {way} is a cycle")
-        return view._names(order)
+        return view._id_array(order)
 
 
 @kernel

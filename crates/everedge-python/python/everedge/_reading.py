@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns
+from everedge._arrow import Edges
 from everedge._columns import Id, Ids, whole, word
 from everedge._errors import InvalidInputError
 from everedge._guiding import WithoutLength, guided
@@ -42,6 +43,10 @@ _PART = 1 << 16
 _DEGREES = 12
 _EDGES = 28
 _TABLE = 96
+# Edges of a stream that are in memory at once.
+_EDGES_AT_ONCE = 1 << 16
+# The numbers that the vertices of a sealed graph had.
+_NUMBERS = 4
 _PREDECESSORS = 120
 _SCIPY = 40
 _SCIPY_UNDIRECTED = 64
@@ -62,14 +67,6 @@ def _in_parts(ask: Callable[..., Answer], *columns: npt.NDArray[Any]) -> Answer:
     return cast("Answer", np.concatenate(cast("list[npt.NDArray[Any]]", answers)))
 
 
-def _columns_of(
-    edges: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None],
-) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of a table of edges by name."""
-    src, dst, weight = edges
-    return {"src": src, "dst": dst} if weight is None else {"src": src, "dst": dst, "weight": weight}
-
-
 class Reading(WithoutLength, ABC):
     """Neighbors, degrees and edges. What holds all edges says so: a sealed graph may be larger than memory."""
 
@@ -79,9 +76,9 @@ class Reading(WithoutLength, ABC):
 
     @abstractmethod
     def _view_beside(
-        self, *, vertex_bytes: int = 0, edge_bytes: int = 0
+        self, *, vertex_bytes: int = 0, edge_bytes: int = 0, edges_max: int | None = None
     ) -> AbstractContextManager[Snapshot]:
-        """Return what is asked for an answer that takes so many bytes for each vertex and each edge."""
+        """Return what is asked for an answer that takes so many bytes for each vertex and each edge, of `edges_max` at most."""
 
     @property
     @abstractmethod
@@ -122,10 +119,8 @@ class Reading(WithoutLength, ABC):
             return None if u is None or v is None else view._native.weight(u, v)
 
     @guided
-    def edges_of(
-        self, vertices: Ids, direction: Direction = "out"
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
-        """Return sources, destinations and weights (`None` without) of the edges of some vertices.
+    def edges_of(self, vertices: Ids, direction: Direction = "out") -> Edges:
+        """Return sources, destinations and weights (`None` without) of the edges of some vertices, as `edges` does.
 
         `direction` says which: `out`, those that leave a vertex; `in`, those that enter it; `both`. Those of one vertex come
         after those of the one before it; without directions each is the source of its edges.
@@ -135,7 +130,7 @@ class Reading(WithoutLength, ABC):
         """
         with self._view("one-hop") as view:
             src, dst, weight = _in_parts(lambda part: view._native.edges_of(part, direction), view._find_all(vertices))
-            return view._names(src), view._names(dst), weight if view.weighted else None
+            return Edges(view._names(src), view._names(dst), weight if view.weighted else None)
 
     @guided
     def degrees_of(self, vertices: Ids) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
@@ -335,7 +330,7 @@ class Reading(WithoutLength, ABC):
         read to find it.
         """
         with self._view("one-hop") as view:
-            return view._names(view._native.out_neighbors(view._find(vertex)))
+            return view._id_array(view._native.out_neighbors(view._find(vertex)))
 
     @guided
     def in_neighbors(self, vertex: Id) -> npt.NDArray[Any]:
@@ -345,7 +340,7 @@ class Reading(WithoutLength, ABC):
         edge in a graph without in-neighbors.
         """
         with self._view("one-hop") as view:
-            return view._names(view._native.in_neighbors(view._find(vertex)))
+            return view._id_array(view._native.in_neighbors(view._find(vertex)))
 
     @guided
     def plot_neighborhood(
@@ -412,17 +407,18 @@ class Reading(WithoutLength, ABC):
             return Values("degree", view._vertices, degrees)
 
     @guided
-    def edges(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]:
+    def edges(self) -> Edges:
         """Return sources, destinations and weights (`None` without), of shape `[num_edges]` each.
 
-        In external ids; an undirected edge comes once. Cost: every edge, 12 bytes and its ids. All of them are in memory:
+        `src, dst, weight = snapshot.edges()` takes them apart; whatever takes Arrow streams has them as a table. In external ids; an undirected edge comes once. Cost: every edge, 12 bytes and its ids. All of them are in memory:
         28 bytes an edge, which are part of a sealed graph's `memory`; less than that raises `InvalidInputError`, with
-        what would do. `neighbors` gives them vertex by vertex, and `everedge export` writes them to a file.
+        what would do. The graph itself hands them out as an Arrow stream without all in memory; `neighbors` gives them
+        vertex by vertex, and `everedge export` writes them to a file.
         """
         with self._view_beside(edge_bytes=_EDGES) as view:
             src, dst, weight = view._native.edges()
             vertices = view._vertices
-            return vertices.named(src), vertices.named(dst), weight if view.weighted else None
+            return Edges(vertices.named(src), vertices.named(dst), weight if view.weighted else None)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the edges as a pandas frame: columns `src`, `dst` and, if edges have one, `weight`; needs pandas.
@@ -440,18 +436,36 @@ class Reading(WithoutLength, ABC):
         import pandas
 
         with self._view_beside(edge_bytes=_TABLE) as view:
-            return pandas.DataFrame(_columns_of(view.edges()), copy=False)
+            return pandas.DataFrame(view.edges().columns(), copy=False)
 
     def to_arrow(self) -> pyarrow.Table:
         """Return the edges as an Arrow table: columns `src`, `dst` and, if edges have one, `weight`; needs pyarrow.
 
-        In external ids; an undirected edge comes once. polars and DuckDB take it. Cost: as `edges`, and the names again where
-        ids are strings.
+        In external ids; an undirected edge comes once. Cost: as `edges`, and the names again where ids are strings.
         """
         import pyarrow
 
         with self._view_beside(edge_bytes=_TABLE) as view:
-            return pyarrow.table(_columns_of(view.edges()))
+            return pyarrow.table(view)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return all edges as a stream of Arrow: columns `src`, `dst` and, if edges have one, `weight`.
+
+        So polars, DuckDB and pyarrow take the graph as a table; DuckDB goes through one that is larger than memory. In external
+        ids, text as `large_string`; an undirected edge comes once. The stream stays readable when the graph is closed.
+
+        Cost: 65,536 edges in memory at once, or the longest list; of a sealed graph, 4 bytes a vertex.
+
+        >>> import duckdb, everedge
+        >>> graph = everedge.Graph("example", medium="dram")
+        >>> graph.add_edges(["app", "app"], ["lib", "libc"])
+        >>> with graph.snapshot() as snapshot:
+        ...     duckdb.sql("select src, count(*) from snapshot group by src").fetchall()
+        [('app', 2)]
+        """
+        needs = {"vertex_bytes": _NUMBERS, "edge_bytes": _TABLE, "edges_max": _EDGES_AT_ONCE}
+        with self._view_beside(**needs) as view:
+            return view._native.stream()
 
     def to_scipy(self) -> scipy.sparse.csr_array:
         """Return the adjacency matrix: row and column k stand for `vertices[k]`; needs SciPy.

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _columns, _kernels
+from everedge._arrow import Ids as IdArray
 from everedge._closing import Asked
 from everedge._columns import Id, Ids, is_id, told, word
 from everedge._errors import EveredgeError, InvalidInputError
@@ -149,7 +150,7 @@ class Snapshot(_kernels.Methods, Reading, Asked):
         return self._asking()
 
     def _view_beside(
-        self, *, vertex_bytes: int = 0, edge_bytes: int = 0
+        self, *, vertex_bytes: int = 0, edge_bytes: int = 0, edges_max: int | None = None
     ) -> AbstractContextManager[Snapshot]:
         return self._asking()
 
@@ -160,6 +161,10 @@ class Snapshot(_kernels.Methods, Reading, Asked):
 
     def _names(self, vertices: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
         return names(self._native, vertices)
+
+    def _id_array(self, vertices: npt.NDArray[np.uint32]) -> IdArray:
+        """Return the external ids of vertices, as a table too."""
+        return self._names(vertices).view(IdArray)
 
     def _find(self, vertex: Id) -> int:
         found = self._native.find(word(vertex))

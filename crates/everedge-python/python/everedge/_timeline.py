@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _native
+from everedge._arrow import Edges, Tabular, array_of
 from everedge._closing import Asked
 from everedge._columns import Id, is_id, told
 from everedge._errors import EveredgeError, InvalidInputError
@@ -21,7 +22,6 @@ from everedge._files import (
     Source,
     check_columns,
     file_options,
-    on_disk,
     option_word,
     told_of,
 )
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import matplotlib.axes
     import matplotlib.lines
     import pandas
-    import pyarrow
 
     from everedge._reports import Progress, UpdateReport
 
@@ -141,7 +140,7 @@ class Timeline(WithoutItems, Asked):
         """Make versions of files or tables of timed insertions and deletions; return what that did.
 
         The versions lie at `path`, after those that are there already; `Timeline(path)` opens them. Updates
-        are applied in the order of the files. A table is a frame of pandas or polars, or of Arrow.
+        are applied in the order of the files. A table is what `Graph.ingest` takes for one.
 
         - `commit_every`: where a version ends: after so many updates; at each whole day (`"1d"`), 12 hours (`"12h"`)
           or other time of `s`, `m`, `h`, `d` and `w` since 1970; or where the number of the step changes (`"step"`).
@@ -192,26 +191,23 @@ class Timeline(WithoutItems, Asked):
             "allow_late": allow_late,
             "keep": None if keep is None else str(keep),
         }
-        with on_disk(files) as stored:
-            paths, options = file_options(
-                stored,
-                format=format,
-                ids=ids,
-                header=header,
-                delimiter=delimiter,
-                drop_self_loops=drop_self_loops,
-                skip_nulls=skip_nulls,
-                round_weights=round_weights,
-                unweighted=weighted is False,
-                src=src,
-                dst=dst,
-                weight=weight,
-            )
-            with told_of(progress, paths) as tell:
-                chosen = _native.Chosen(words, ids)
-                report = _native.Timeline.ingest(
-                    os.fspath(path), chosen, paths, options, updates, tell
-                )
+        sources, options = file_options(
+            files,
+            format=format,
+            ids=ids,
+            header=header,
+            delimiter=delimiter,
+            drop_self_loops=drop_self_loops,
+            skip_nulls=skip_nulls,
+            round_weights=round_weights,
+            unweighted=weighted is False,
+            src=src,
+            dst=dst,
+            weight=weight,
+        )
+        chosen = _native.Chosen(words, ids)
+        with told_of(progress, sources) as tell:
+            report = _native.Timeline.ingest(os.fspath(path), chosen, sources, options, updates, tell)
         return UpdateReport(**report)
 
     @classmethod
@@ -316,11 +312,7 @@ class Timeline(WithoutItems, Asked):
     ) -> Edges:
         src, dst, weight = edges
         ends = names(self._native, src), names(self._native, dst)
-        return (*ends, weight if self._native.is_weighted() else None)
-
-
-Edges: TypeAlias = "tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32] | None]"
-"""Sources, destinations and weights (`None` without), in external ids."""
+        return Edges(*ends, weight if self._native.is_weighted() else None)
 
 
 @dataclass(frozen=True)
@@ -504,12 +496,13 @@ def _places(known: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np
     return np.where(labels == np.iinfo(labels.dtype).max, -1, places)
 
 
-class WindowValues(WithoutItems, WithoutArithmetic, Generic[Scalar]):
+class WindowValues(Tabular, WithoutItems, WithoutArithmetic, Generic[Scalar]):
     """One value for each version and vertex. Stays as it is when the versions are closed.
 
     - `ids` are the vertices of all versions, `versions` what they are called and when they were. Where a version
       has not one of them, it is not reached.
     - `values` is an array of shape `[version, vertex]`; `np.asarray` gives it, too.
+    - As a table it has the columns `version`, `time`, `id` and `value`: `polars.DataFrame(r)`, `duckdb.sql("from r")`.
     - `r.at("monday")` is the answer for a version, by vertex; `r.of("libc6")` that of a vertex, by version.
     """
 
@@ -595,21 +588,15 @@ class WindowValues(WithoutItems, WithoutArithmetic, Generic[Scalar]):
                 return [version.name for version in self.versions]
         raise InvalidInputError(f"by={by!r}: versions have a version, a time and a name")
 
-    def to_arrow(self) -> pyarrow.Table:
-        """Return an Arrow table with the columns `version`, `time`, `id` and `value`; needs pyarrow."""
-        import pyarrow
-
+    def _batches(self) -> Iterator[dict[str, _native.Array]]:
         count = len(self.ids)
-        numbers = np.repeat([version.number for version in self.versions], count)
-        times = np.repeat([version.microseconds for version in self.versions], count)
-        ids = pyarrow.array(self.ids)
-        columns = {
-            "version": pyarrow.array(numbers),
-            "time": pyarrow.array(times).cast(pyarrow.timestamp("us", "UTC")),
-            "id": pyarrow.chunked_array([ids] * len(self.versions), ids.type),
-            "value": pyarrow.array(self.values.ravel()),
-        }
-        return pyarrow.table(columns)
+        for version, values in zip(self.versions, self.values, strict=True):
+            yield {
+                "version": array_of(np.full(count, version.number, np.int64)),
+                "time": _native.Array.of_times(np.full(count, version.microseconds, np.int64)),
+                "id": self._vertices.array,
+                "value": array_of(values),
+            }
 
     def plot(
         self,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from everedge import _native
+from everedge._arrow import Tabular, array_of
 from everedge._columns import Id, is_id, no_id, whole, word
 from everedge._errors import InvalidInputError
 from everedge._guiding import WithoutArithmetic, WithoutLength
@@ -16,7 +19,6 @@ from everedge._guiding import WithoutArithmetic, WithoutLength
 if TYPE_CHECKING:
     import matplotlib.axes
     import pandas
-    import pyarrow
 
     from everedge._reports import RunReport
 
@@ -42,6 +44,11 @@ class Vertices:
         self.bound = bound
         """The length of arrays by index."""
         self._rows: dict[str, int] | None = None
+
+    @cached_property
+    def array(self) -> _native.Array:
+        """Their external ids as a column of Arrow, which all results share."""
+        return array_of(self.ids)
 
     @property
     def are_places(self) -> bool:
@@ -77,7 +84,7 @@ class Path(WithoutLength):
     """The sum of the weights of its edges, or their number."""
 
 
-class Values(WithoutArithmetic, Generic[Scalar]):
+class Values(Tabular, WithoutArithmetic, Generic[Scalar]):
     """One value for each vertex: the answer of a kernel, or degrees.
 
     Stays as it is when its snapshot and graph are closed.
@@ -89,8 +96,9 @@ class Values(WithoutArithmetic, Generic[Scalar]):
       computed, without a copy. With dense ids a vertex's number is its id; in rows that are no
       vertex the value has no meaning.
     - `r[3]`, `r["libc6"]`, `3 in r`, `for id, value in r.items()` look ids up as a dict does.
+    - As a table it has the columns `id` and `value`, for whatever takes streams of Arrow.
 
-    >>> import everedge
+    >>> import everedge, polars
     >>> graph = everedge.Graph("example", medium="dram")
     >>> graph.add_edges(["a", "b", "c"], ["b", "c", "b"])
     >>> depth = everedge.bfs(graph, source="a")
@@ -101,6 +109,8 @@ class Values(WithoutArithmetic, Generic[Scalar]):
       c  2
     >>> int(depth["c"])
     2
+    >>> polars.DataFrame(depth).rows()
+    [('a', 0), ('b', 1), ('c', 2)]
     """
 
     def __init__(
@@ -180,22 +190,8 @@ class Values(WithoutArithmetic, Generic[Scalar]):
         """Return a dict from ids to values, as Python objects."""
         return dict(self.items())
 
-    def to_arrow(self) -> pyarrow.Table:
-        """Return an Arrow table with the columns `id` and `value`; needs pyarrow."""
-        import pyarrow
-
-        return pyarrow.table({"id": pyarrow.array(self.ids), "value": pyarrow.array(self.values)})
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand the ids and values to whatever takes Arrow streams, as `to_arrow` returns them: polars, DuckDB, pandas.
-
-        >>> import everedge, polars
-        >>> with everedge.Graph("example", medium="dram") as graph:
-        ...     graph.add_edges(["app", "lib"], ["lib", "libc"])
-        ...     polars.DataFrame(graph.snapshot().bfs("app")).rows()
-        [('app', 0), ('lib', 1), ('libc', 2)]
-        """
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
+    def _batches(self) -> Iterable[dict[str, _native.Array]]:
+        return [{"id": self._vertices.array, "value": array_of(self.values)}]
 
     def to_pandas(self) -> pandas.Series[Any]:
         """Return a pandas series of the values, indexed by id; needs pandas."""

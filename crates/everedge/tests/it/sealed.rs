@@ -323,7 +323,7 @@ fn verify_names_every_file_that_is_too_short_or_not_there() {
 /// Seals a file of edges beside it, within so many bytes of memory.
 fn seal_within(file: &Path, memory: u64) -> Result<SealReport, Error> {
     let what = SealFiles {
-        files: &[file.to_owned()],
+        files: &[file.to_owned().into()],
         ingest: &IngestOptions::default(),
         chosen: &Chosen::default(),
         choices: Choices::default(),

@@ -80,7 +80,7 @@ fn names_that_have_no_room_are_refused_before_they_take_it() {
         let mut outcome = None;
         let taken = peak_of(|| {
             let what = SealFiles {
-                files: std::slice::from_ref(&file),
+                files: &[file.clone().into()],
                 ingest: &ingest,
                 chosen: &Chosen::default(),
                 choices: Choices::default(),

@@ -128,7 +128,7 @@ impl Sealing {
             IdKind::Text => IdChoice::Text,
         };
         let what = SealFiles {
-            files: &[file.to_owned()],
+            files: &[file.to_owned().into()],
             ingest: &ingest,
             chosen: &chosen,
             choices,
