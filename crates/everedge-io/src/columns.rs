@@ -6,7 +6,8 @@
 
 use crate::error::{Fault, quote};
 use crate::names::{
-    are_pair, ends_in_id, find_pair, is_period, is_row_number, is_time, is_weight, is_weight_word,
+    are_pair, ends_in_id, find_pair, is_of_destinations, is_period, is_row_number, is_time,
+    is_unnamed_index, is_weight, is_weight_word,
 };
 use crate::{Column, InputChoices};
 
@@ -165,8 +166,15 @@ fn find_ends(
         (None, None) => {
             let names = (0..columns.len()).map(|idx| is_free(&idx).then(|| name_of(idx)));
             find_pair(names).map(named).or_else(|| {
-                let [src, dst] =
-                    beside_times(columns, is_free).or_else(|| first(2).try_into().ok())?;
+                let ends = beside_times(columns, is_free);
+                let [mut src, mut dst] = ends.or_else(|| first(2).try_into().ok())?;
+                // One of them may say which end it is.
+                let [of_src, of_dst] = [src, dst].map(|idx| is_of_destinations(name_of(idx)));
+                if of_src == Some(true) && of_dst != Some(true)
+                    || of_dst == Some(false) && of_src != Some(false)
+                {
+                    (src, dst) = (dst, src);
+                }
                 Some(Ends { src, dst, are_named: false })
             })
         }
@@ -204,7 +212,7 @@ fn first_free(
     let are_declared = declare_weights(columns);
     let may_be_end = |idx: &usize| {
         let name = columns[*idx].name.as_deref().unwrap_or_default();
-        !(is_weight(name) || are_declared && is_time(name))
+        !(is_weight(name) || is_unnamed_index(name) || are_declared && is_time(name))
     };
     let any = || (0..columns.len()).filter(|idx| is_free(idx) && may_be_end(idx));
     let of_ids: Vec<usize> = any().filter(|&idx| holds_ids(&columns[idx])).take(count).collect();

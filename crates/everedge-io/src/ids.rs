@@ -6,6 +6,9 @@ use crate::error::{Fault, quote};
 
 /// What to do about an id that is no integer.
 pub(crate) const TEXT_IDS_HINT: &str = "use --ids text for ids that are text";
+/// What to do about a whole number that is written as a fraction.
+pub(crate) const FRACTION_HINT: &str = "data frames write whole numbers so where an id is missing: write the column as integers; \
+     as text (--ids text) 1.0 and 1 would be two vertices";
 /// What to do about an integer that no id map takes.
 pub(crate) const ODD_IDS_HINT: &str = "use --ids text to read ids as text";
 
@@ -326,12 +329,27 @@ fn scan_bytes(text: &[u8]) -> Option<(u64, usize)> {
     }
 }
 
+/// Returns whether digits are followed by a point and nothing but zeros.
+fn is_whole_fraction(digits: &[u8]) -> bool {
+    let point = digits.iter().position(|&byte| byte == b'.');
+    point.is_some_and(|point| {
+        let (whole, rest) = (&digits[..point], &digits[point + 1..]);
+        !whole.is_empty()
+            && !rest.is_empty()
+            && whole.iter().all(u8::is_ascii_digit)
+            && rest.iter().all(|&byte| byte == b'0')
+    })
+}
+
 /// Says why `field` is no unsigned integer.
 #[cold]
 fn not_an_id(field: &[u8]) -> Fault {
     let digits = field.strip_prefix(b"-").unwrap_or(field);
     if digits.is_empty() {
         Fault::new(0, "expected an id, found nothing")
+    } else if is_whole_fraction(digits) {
+        let what = format!("expected an integer id, found {}", quote(field));
+        Fault::new(0, what).hint(FRACTION_HINT)
     } else if digits.iter().any(|byte| !byte.is_ascii_digit()) {
         let what = format!("expected an integer id, found {}", quote(field));
         Fault::new(0, what).hint(TEXT_IDS_HINT)

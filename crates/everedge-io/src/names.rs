@@ -275,6 +275,17 @@ fn rank(rest: &[&str]) -> Option<u8> {
     }
 }
 
+/// Returns whether a column is the index of a data frame that has no name: it is no column for whoever looks at the frame.
+pub(crate) fn is_unnamed_index(name: &str) -> bool {
+    name.starts_with("__index_level_")
+}
+
+/// Returns whether a name alone says that a column holds destinations, or sources; nothing if it says neither, or both.
+pub(crate) fn is_of_destinations(name: &str) -> Option<bool> {
+    let [src, dst] = [false, true].map(|is_dst| partners(name, is_dst).next().is_some());
+    (src != dst).then_some(dst)
+}
+
 /// Returns whether two names are those of sources and destinations.
 pub(crate) fn are_pair(src: &str, dst: &str) -> bool {
     let (words, plain) = (words(dst).join(" "), plain(dst));
@@ -284,6 +295,20 @@ pub(crate) fn are_pair(src: &str, dst: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_name_may_say_which_end_it_is() {
+        for (name, is_of) in [
+            ("dst", Some(true)),
+            ("target_id", Some(true)),
+            ("origin", Some(false)),
+            ("parent", Some(false)),
+            ("name", None),
+            ("", None),
+        ] {
+            assert_eq!(is_of_destinations(name), is_of, "{name}");
+        }
+    }
 
     #[test]
     fn names_are_words() {

@@ -6,9 +6,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import igraph
 import networkx
 import numpy as np
 import pandas
+import polars
 import pyarrow
 import pytest
 import scipy.sparse
@@ -231,3 +233,66 @@ def test_an_interrupt_between_batches_leaves_nothing(tmp_path: Path, monkeypatch
     monkeypatch.setattr("everedge._graph._BATCH", 10)
     whole = everedge.Graph.from_networkx(known, path=tmp_path / "g")
     assert networkx.utils.graphs_equal(whole.snapshot().to_networkx(), known)
+
+
+def test_what_is_guessed_of_a_file_is_warned_of(tmp_path: Path) -> None:
+    flights, needs = tmp_path / "flights.csv", tmp_path / "needs.csv"
+    flights.write_text("from,to,km\nBerlin,Rome,1184\nRome,Oslo,3\n")
+    needs.write_text("package,needs\nshop,web\nshop,pay\n")
+    with pytest.warns(UserWarning, match="'km' may hold weights") as caught:
+        everedge.Graph("flights", medium="dram").ingest(flights)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="the first row was taken for an edge") as caught:
+        everedge.Graph("needs", medium="dram").ingest(needs)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        everedge.Graph("flights", medium="dram", weighted=False).ingest(flights)
+        everedge.Graph("flights", medium="dram").ingest(flights, weight="km")
+        everedge.Graph("needs", medium="dram").ingest(needs, header=True)
+        everedge.Graph("needs", medium="dram").ingest(needs, header=False)
+
+
+def test_numbers_that_label_columns_are_labels() -> None:
+    frame = pandas.DataFrame([["a", "b", 5], ["b", "c", 6]], columns=[1, 2, 3])
+    view = everedge.Graph.from_pandas(frame, 1, 2, 3).snapshot()
+    assert view.weight("a", "b") == 5 and view.num_edges == 2
+    with pytest.raises(everedge.InvalidInputError, match="no column has the label 0; there are 1, 2, 3"):
+        everedge.Graph.from_pandas(frame, 0, 2)
+    usual = pandas.DataFrame({"a": ["x"], "b": ["y"]})
+    assert everedge.Graph.from_pandas(usual, 1, 0).snapshot().has_edge("y", "x")
+
+
+def test_one_name_says_which_end_the_other_column_is() -> None:
+    for frame, edge in [
+        ({"dst": ["b"], "who": ["a"]}, ("a", "b")),
+        ({"name": ["b"], "source": ["a"]}, ("a", "b")),
+        ({"x": ["a"], "target": ["b"]}, ("a", "b")),
+    ]:
+        assert everedge.Graph.from_pandas(pandas.DataFrame(frame)).snapshot().has_edge(*edge), frame
+    with pytest.raises(everedge.FileError, match="no second column"):
+        everedge.Graph.from_pandas(pandas.DataFrame({"dst": ["b", "c"]}, index=["a", "b"]))
+
+
+def test_vertices_of_one_name_are_refused() -> None:
+    graph = igraph.Graph(edges=[(0, 1), (2, 3)])
+    graph.vs["name"] = ["Smith", "Jones", "Smith", "Lee"]
+    with pytest.raises(everedge.InvalidInputError, match="'Smith': name=None"):
+        everedge.Graph.from_igraph(graph)
+    assert everedge.Graph.from_igraph(graph, name=None).snapshot().num_vertices == 4
+
+
+def test_entries_of_one_place_are_added_up() -> None:
+    twice = scipy.sparse.coo_array(([2.0, 3.0], ([0, 0], [1, 1])), shape=(2, 2))
+    view = everedge.Graph.from_scipy(twice).snapshot()
+    assert (view.num_edges, view.weight(0, 1)) == (1, 5)
+    assert twice.nnz == 2
+    with pytest.raises(everedge.InvalidInputError, match="weighted=False"):
+        everedge.Graph.from_scipy(twice.astype(bool))
+    assert everedge.Graph.from_scipy(twice.astype(bool), weighted=False).snapshot().num_edges == 1
+
+
+def test_a_lazy_frame_is_collected_first() -> None:
+    frame = polars.DataFrame({"a": ["x"], "b": ["y"]}).lazy()
+    with pytest.raises(everedge.InvalidInputError, match="collect"):
+        everedge.Graph.from_polars(frame)  # type: ignore[arg-type]

@@ -229,3 +229,13 @@ def test_graphs_come_back() -> None:
     assert set(backend.convert_to_nx(converted).edges) == {(0, 1), (1, 2)}
     with pytest.raises(NotImplementedError, match="list"):
         backend.convert_from_nx([1, 2])
+
+
+def test_sums_that_64_bit_floats_do_not_keep_are_left_to_networkx() -> None:
+    graph = nx.path_graph(20)
+    nx.set_edge_attributes(graph, 2**53 + 1, "weight")
+    with pytest.raises(NotImplementedError, match=r"2\^53"):
+        backend.single_source_dijkstra_path_length(backend.convert_from_nx(graph), 0)
+    nx.set_edge_attributes(graph, 2**48, "weight")
+    found = backend.single_source_dijkstra_path_length(backend.convert_from_nx(graph), 0)
+    assert found == nx.single_source_dijkstra_path_length(graph, 0, backend="networkx")

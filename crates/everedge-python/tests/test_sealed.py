@@ -229,7 +229,6 @@ def test_answers_go_by_the_ids_from_before(path: Path) -> None:
     assert depth[0] == 0 and depth["50"] == everedge.UNREACHED and 60 not in depth
     with pytest.raises(TypeError, match="to_pandas"):
         np.asarray(depth)
-    assert depth.report is not None
     assert depth.report.source == 0 and depth.report.read_bytes >= 4096 * depth.report.reads > 0
 
 
@@ -278,7 +277,7 @@ def test_threads_are_part_of_the_memory(path: Path) -> None:
             everedge.Chunks(path, memory=1).lcc(threads=threads)
         least[threads] = int(re.findall(r"(\d+) would do", str(refused.value))[0])
         found = everedge.Chunks(path, least[threads]).lcc(threads=threads)
-        assert found.report is not None and found.report.threads == threads
+        assert found.report.threads == threads
     assert least[64] >= least[1] + 60 * 5 * 63
     with pytest.raises(everedge.InvalidInputError, match=f"{least[64]} would do"):
         everedge.Chunks(path, least[1]).lcc(threads=64)

@@ -120,11 +120,11 @@ def test_communities_are_named_by_external_ids(named: everedge.Snapshot) -> None
 
 def test_the_report_has_the_keys_of_the_command_line(sparse: everedge.Snapshot) -> None:
     report = sparse.pagerank(iterations=3).report
-    assert report is not None
     assert (report.kernel, report.iterations, report.source) == ("pagerank", 3, None)
     assert report.result["sum"] == pytest.approx(1)
     assert sparse.bfs(5).report.source == 5  # type: ignore[union-attr]
-    assert sparse.degree().report is None
+    with pytest.raises(AttributeError, match="comes from no kernel"):
+        sparse.degree().report
 
 
 def test_a_result_shows_its_shape_and_its_head(named: everedge.Snapshot) -> None:

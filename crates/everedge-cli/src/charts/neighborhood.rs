@@ -1,7 +1,7 @@
 //! The drawing of what stands around one vertex, in columns from left to right.
 //!
 //! Vertices with an edge to the center stand left of it, those that it has an edge to right of it, theirs further
-//! right. A column keeps the vertices with the most edges in the picture. Inside the columns, vertices are
+//! right. One with both stands right, on a thick line. A column keeps the vertices with the most edges in the picture. Inside the columns, vertices are
 //! ordered by the mean position of their neighbors, a few times over: fewer lines cross so.
 //!
 //! Source: Sugiyama, Tagawa, Toda, "Methods for Visual Understanding of Hierarchical System
@@ -99,7 +99,7 @@ impl<'a> Layers<'a> {
         let columns = vec![Vec::new(); column_count];
         let mut layers = Layers { columns, left_out: vec![0; column_count] };
         layers.columns[CENTER].push(center);
-        for column in (CENTER + 1..column_count).chain([0]) {
+        for column in [CENTER + 1, 0].into_iter().chain(CENTER + 2..column_count) {
             let found: BTreeSet<&str> = if column == 0 {
                 pairs.iter().filter(|edge| edge.1 == center).map(|edge| edge.0).collect()
             } else {
@@ -228,8 +228,14 @@ fn draw_edges(
             continue;
         };
         let near = *from == center || *to == center;
-        let class = if near { "edge near" } else { "edge" };
-        let hover = format!("{from} → {to}");
+        let is_mutual = near && edges.contains(&(*to, *from));
+        let class = match near {
+            true if is_mutual => "edge near both",
+            true => "edge near",
+            false => "edge",
+        };
+        let arrow = if is_mutual { '⇄' } else { '→' };
+        let hover = format!("{from} {arrow} {to}");
         if start.column + 1 == end.column {
             drawing.path(class, &curve(start, end), &hover);
         } else if start.column == end.column

@@ -162,8 +162,8 @@ fn surroundings(report: &DemoReport) -> Markup {
         id: "neighborhood",
         title: "Around one package",
         caption: format!(
-            "Left the packages that depend on {center}, right those it depends on, and where there \
-             is room, theirs in turn."
+            "Left the packages that depend on {center}, right those it depends on, on a thick line \
+             those that do both; and where there is room, theirs in turn."
         ),
         draw: &|width| charts::neighborhood(width, &report.neighborhood, &TITLES),
     };

@@ -344,8 +344,8 @@ fn neighborhoods(findings: &Findings) -> Markup {
 fn caption_of(is_directed: bool, center: &str) -> String {
     match is_directed {
         true => format!(
-            "Left the vertices with an edge to {center}, right those that one leads to from it, and where there is room, \
-             theirs in turn."
+            "Left the vertices with an edge to {center}, right those that one leads to from it, on a thick line those with \
+             both; and where there is room, theirs in turn."
         ),
         false => {
             format!("Right the neighbors of {center}, and where there is room, theirs in turn.")

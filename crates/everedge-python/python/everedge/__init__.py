@@ -225,4 +225,4 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     """Return the names of the package, of which not all are imported yet."""
-    return sorted({*__all__, "__version__", *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, "open", "__version__", *(name for name in globals() if name.startswith("__"))})

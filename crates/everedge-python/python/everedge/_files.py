@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, cast
 
+import numpy as np
+
 from everedge import _native
 from everedge._columns import ArrowColumn, ArrowPiece
 from everedge._errors import InvalidInputError
@@ -75,6 +77,8 @@ def file_options(
     if not files:
         raise InvalidInputError("no files: name one at least")
     for file in files:
+        if type(file).__name__ == "LazyFrame":
+            raise InvalidInputError("a LazyFrame has no rows yet: give its collect()")
         if not isinstance(file, str | os.PathLike) and not is_table(file):
             raise not_a_path("files: files (str or PathLike) and tables of Arrow", file)
     if batch < 1:
@@ -82,6 +86,7 @@ def file_options(
     if header is not None and not isinstance(header, bool):
         raise InvalidInputError(f"header={header!r}: it is True, False or None")
     check_columns(src=src, dst=dst, weight=weight)
+    src, dst, weight = (_place_of(column, files) for column in (src, dst, weight))
     return _taken(files), {
         "format": None if format == "auto" else format,
         "ids": ids,
@@ -97,6 +102,16 @@ def file_options(
         "dst": dst,
         "weight": weight,
     }
+
+
+def _place_of(column: Column, files: tuple[Source, ...]) -> Column:
+    """Return the place of a column that a number labels, as in frames that were made without names."""
+    labels = list(getattr(files[0], "columns", ()))
+    if not isinstance(column, int) or not any(isinstance(label, int | np.integer) for label in labels):
+        return column
+    if column not in labels:
+        raise InvalidInputError(f"no column has the label {column}; there are {', '.join(map(repr, labels))}")
+    return labels.index(column)
 
 
 def check_columns(**columns: Column) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date
@@ -140,6 +141,9 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         """Calls that use the native graph now."""
         self._ids: IdChoice = ids
         self._meter = meter
+        self._warns = True
+        """Whether `ingest` warns of what it has guessed."""
+        self._is_weight_chosen = weighted is not None
         self._is_unweighted = weighted is False
         """Whether weights that files declare are to be left out."""
         if emulate_pmem and medium != "pmem":
@@ -185,11 +189,11 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         skip_nulls: bool = False,
         round_weights: bool = False,
         **options: Any,
-    ) -> Self:
+    ) -> Graph:
         """Return a graph of the rows of a table: a frame of pandas or polars, a relation of DuckDB, any stream of Arrow.
 
-        `src`, `dst` and `weight` are columns, by name or by number from 0; looked for if not given. The graph is made at
-        `path`, or in memory; `options` are those of `Graph`, the others as of `ingest`. Also called `from_pandas`, `from_polars`, `from_arrow` and
+        `src`, `dst` and `weight` are columns, by name or by number from 0, or by label in a frame whose labels are numbers; looked for if
+        not given. The graph is made at `path`, or in memory; `options` are those of `Graph`, the others as of `ingest`. Also called `from_pandas`, `from_polars`, `from_arrow` and
         `from_duckdb`.
 
         Warns of a column that may hold weights and was not taken. If it fails, nothing is left. Raises as `ingest`,
@@ -202,6 +206,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         7.0
         """
         with cls._made(path, options) as graph:
+            graph._warns = False
             report = graph.ingest(
                 table,
                 src=src,
@@ -212,10 +217,8 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
                 round_weights=round_weights,
                 progress=False,
             )
-        left_out = report.weights_left_out
-        if left_out is not None and weight is None and options.get("weighted") is None:
-            say = f"the column {left_out!r} may hold weights and was left out: name it (weight=), or say weighted=False"
-            warnings.warn(say, stacklevel=3)
+        graph._warns = True
+        graph._warn_of_guesses(report, is_new=True, header=True)
         return graph
 
     from_pandas = from_polars = from_arrow = from_duckdb = from_table
@@ -266,9 +269,12 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
     ) -> Self:
         """Return a graph of an igraph graph; ids are the attribute `name` of vertices, or their numbers where there is none.
 
-        As `from_networkx` otherwise; a pair keeps all its edges.
+        As `from_networkx` otherwise; a pair keeps all its edges. Raises `InvalidInputError` if two vertices have one name, too.
         """
         names = graph.vs[name] if name and name in graph.vs.attributes() else range(graph.vcount())
+        if len(set(names)) < len(names):
+            twice = next(one for one, count in Counter(names).items() if count > 1)
+            raise InvalidInputError(f"two vertices are called {twice!r}: name=None calls vertices by their numbers")
         ends = graph.get_edgelist()
         weights = graph.es[weight] if weight and weight in graph.es.attributes() else None
         return cls._of_edges(
@@ -290,7 +296,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
     ) -> Self:
         """Return a graph of a square sparse matrix: an edge with a weight for each entry, from its row to its column.
 
-        Rows are vertices by number, also those without entries. `directed=False` takes the entries on and above the diagonal of a
+        Rows are vertices by number, also those without entries. Entries of one place are added up, as SciPy means them. `directed=False` takes the entries on and above the diagonal of a
         symmetric matrix. `path` and `options` as of `from_table`; `weighted=False` leaves the numbers out.
 
         Raises `InvalidInputError` if the matrix is not square, or not symmetric where edges have no direction.
@@ -305,6 +311,11 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         if rows != columns:
             raise InvalidInputError(f"a matrix of {rows} rows and {columns} columns: it must be square")
         entries = scipy.sparse.coo_array(matrix)
+        if entries.dtype == np.bool_ and options.get("weighted") is not False:
+            raise InvalidInputError("a matrix of truth values: weighted=False leaves them out, and matrix.astype(float) makes numbers of them")
+        if not entries.has_canonical_format:
+            entries = entries.copy()
+            entries.sum_duplicates()
         if options.get("directed") is False:
             if abs(entries - entries.T).nnz:
                 raise InvalidInputError("directed=False: the matrix must be symmetric")
@@ -403,6 +414,9 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         - `progress`: `True` draws a bar on standard error, `False` draws none, `None` draws one in
           a terminal or a notebook; a function is called with a `Progress` after each batch.
 
+        Warns of a column that may hold weights and was left out, and of a table of text whose first row names no columns. `guessed` of
+        the report says all that was guessed.
+
         Ctrl-C, and an exception of `progress`, end it between two batches, or while a pipe is silent;
         batches acknowledged before stay.
 
@@ -435,13 +449,29 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
             dst=dst,
             weight=weight,
         )
+        is_new = self._native is None
         with self._using(first_file=(sources[0], options)) as native:
             if weight is not None and not delete and not native.is_weighted():
                 raise InvalidInputError("weight: the graph has no weights: leave it out, or create another graph with weighted=True")
             with told_of(progress, sources) as tell:
                 report = native.ingest(sources, options, tell)
         medium = report["medium"] and MediumReport(**report["medium"])
-        return IngestReport(**{**report, "medium": medium})
+        done = IngestReport(**{**report, "medium": medium})
+        if self._warns:
+            self._warn_of_guesses(done, is_new, header)
+        return done
+
+    def _warn_of_guesses(self, report: IngestReport, is_new: bool, header: bool | None) -> None:
+        """Warn, the caller's caller, of what was guessed of the first file, where another guess would make another graph."""
+        stacklevel = 4  # Between are the method and what guides it.
+        left_out, guessed = report.weights_left_out, report.guessed or {}
+        if left_out is not None and is_new and not self._is_weight_chosen:
+            say = f"the column {left_out!r} may hold weights and was left out: name it (weight=), or say weighted=False"
+            warnings.warn(say, stacklevel=stacklevel)
+        is_table = guessed.get("format") in ("csv", "tsv")
+        if header is None and is_table and guessed.get("header") is False and guessed.get("ids") == "text":
+            say = "the first row was taken for an edge: say header=True if it names the columns, header=False if not"
+            warnings.warn(say, stacklevel=stacklevel)
 
     @guided
     def add_edges(

@@ -200,7 +200,7 @@ class Reading(WithoutLength, ABC):
         >>> before[vertices == 3].tolist()
         [1, 2]
         """
-        kernel = answer.report and answer.report.kernel if isinstance(answer, Values) else None
+        kernel = answer._report and answer._report.kernel if isinstance(answer, Values) else None
         if kernel not in ("bfs", "sssp"):
             raise InvalidInputError(
                 "predecessors are of an answer of bfs or sssp, as predecessors(snapshot.bfs(source)); "

@@ -162,8 +162,10 @@ class Values(Tabular, WithoutArithmetic, Generic[Scalar]):
         return self._by_index
 
     @property
-    def report(self) -> RunReport | None:
-        """How the kernel ran; `None` for degrees."""
+    def report(self) -> RunReport:
+        """How the kernel ran. Degrees come from no kernel: `AttributeError`."""
+        if self._report is None:
+            raise AttributeError(f"{self._name} comes from no kernel, and has no report")
         return self._report
 
     def top(self, count: int = 10) -> list[tuple[Any, Any]]:

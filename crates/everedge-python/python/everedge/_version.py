@@ -37,6 +37,10 @@ class Version:
         """The time that it shows, in UTC: of its commit, unless another was given."""
         return _EPOCH + timedelta(microseconds=self.microseconds)
 
+    def __repr__(self) -> str:
+        what = f"number={self.number}, name={self.name!r}, time={self.time.isoformat()!r}, vertices={self.vertices}"
+        return f"Version({what}, edges={self.edges}, additions={self.additions}, deletions={self.deletions})"
+
 
 VersionTime: TypeAlias = "date | np.datetime64"
 """A moment: a `datetime` with a time zone, or, in UTC, the midnight of a `date` or an `np.datetime64`."""

@@ -59,7 +59,6 @@ def pagerank(
         found = asked.snapshot.pagerank(
             iterations=max_iter + 1, tolerance=len(graph) * tol, damping=alpha, threads=asked.threads
         )
-        assert found.report is not None
         if (found.report.iterations or 0) > max_iter:
             raise nx.PowerIterationFailedConvergence(max_iter)
         return graph.by_node(found.values)

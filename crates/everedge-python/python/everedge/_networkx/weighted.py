@@ -34,6 +34,9 @@ class Roads:
         self.weights: Numbers | None = self.graph.weights(weight)
         if self.graph.least_weight(weight) < 0:
             raise NotImplementedError("only weights that are not negative")
+        if self.weights is not None and self.weights.dtype.kind == "i":
+            if len(self.weights) and int(self.weights.max()) * (len(self.graph) - 1) > 1 << 53:
+                raise NotImplementedError("only whole lengths of paths up to 2^53, which 64-bit floats keep")
         self.fits = self.graph.fits(weight)
         """Whether 32 bits keep the weights."""
 
