@@ -1,7 +1,10 @@
 //! Words and numbers of the command line.
 
+use std::ffi::OsStr;
+
 use anyhow::Result;
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command, ValueEnum};
 use everedge::{Generator, MediumKind};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +17,43 @@ where
     T: std::str::FromStr<Err: std::fmt::Display>,
 {
     word.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// Reads a word by a function, and tells completions which words there are. The help says what they mean: the argument is to
+/// hide them.
+#[derive(Clone)]
+pub struct Words<F> {
+    words: Vec<&'static str>,
+    read: F,
+}
+
+impl<F> Words<F> {
+    /// Returns what reads one of `words` by `read`.
+    pub fn new(words: impl IntoIterator<Item = &'static str>, read: F) -> Self {
+        Self { words: words.into_iter().collect(), read }
+    }
+}
+
+impl<F, T> TypedValueParser for Words<F>
+where
+    F: Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
+    T: Clone + Send + Sync + 'static,
+{
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<T, clap::Error> {
+        self.read.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let words = self.words.iter().map(|word| PossibleValue::new(*word));
+        (!self.words.is_empty()).then(|| Box::new(words) as Box<dyn Iterator<Item = _>>)
+    }
 }
 
 /// A medium by its word.

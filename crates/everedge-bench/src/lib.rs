@@ -25,7 +25,7 @@ mod papers;
 mod signals;
 mod tuning;
 
-pub use arguments::{GraphKind, Medium, parsed};
+pub use arguments::{GraphKind, Medium, Words, parsed};
 pub use command::{Args, run};
 pub use machine::{RunInfo, quoted, run_info};
 pub use output::{Output, bytes, complain, count, seconds};

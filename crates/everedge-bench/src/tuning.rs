@@ -7,6 +7,8 @@ use clap::{Arg, ArgMatches, Command};
 use everedge::{Chosen, GraphOption, GraphOptions, OptionGroup, OptionKind};
 use serde_json::Value;
 
+use crate::arguments::Words;
+
 /// Returns the argument for an option, which takes a word and checks it.
 pub(crate) fn arg(option: &'static GraphOption) -> Arg {
     let check =
@@ -22,7 +24,16 @@ pub(crate) fn arg(option: &'static GraphOption) -> Arg {
         OptionKind::Number(_) => "N",
         OptionKind::Size => "SIZE",
     };
-    Arg::new(option.name).long(option.name).value_name(value_name).value_parser(check).help(help)
+    let words = match option.kind {
+        OptionKind::Word(words) => words,
+        _ => &[],
+    };
+    Arg::new(option.name)
+        .long(option.name)
+        .value_name(value_name)
+        .value_parser(Words::new(words.iter().copied(), check))
+        .hide_possible_values(true)
+        .help(help)
 }
 
 /// The options of a new graph that `everedge ingest` takes by their names in the table. Its help

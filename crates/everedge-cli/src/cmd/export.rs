@@ -31,7 +31,7 @@ pub(crate) struct Args {
     file: PathBuf,
 
     /// The format, whatever the file is called.
-    #[arg(long, default_value = "auto", value_name = "FORMAT")]
+    #[arg(long, default_value = "auto", value_name = "FORMAT", value_parser = super::format(), hide_possible_values = true)]
     format: FormatChoice,
 
     /// Write a version, by number, date or name; without it, the newest of a directory that holds versions.

@@ -225,7 +225,7 @@ struct UpdateArgs {
 #[command(next_help_heading = "What is in the files; looked for if it is not given")]
 pub(super) struct InputArgs {
     /// The format.
-    #[arg(long, default_value = "auto", value_name = "FORMAT")]
+    #[arg(long, default_value = "auto", value_name = "FORMAT", value_parser = super::format(), hide_possible_values = true)]
     format: FormatChoice,
 
     /// What ids are: dense, integers below 2^31 used as they are; integer or text, through an id

@@ -27,7 +27,7 @@ use clap::error::ErrorKind;
 use everedge::{
     Chunks, ExternalId, Format, Graph, Kernel, Timeline, VersionChoice, VertexId, View,
 };
-use everedge_bench::{Medium, NewGraph, parsed};
+use everedge_bench::{Medium, NewGraph, Words, parsed};
 
 use crate::output::Output;
 
@@ -108,11 +108,21 @@ fn check_order(graph: &Path, last: Option<&PathBuf>) -> Result<(), clap::Error> 
 }
 
 /// Reads the name of a kernel.
-fn kernel(word: &str) -> Result<Kernel, String> {
-    parsed(word).map_err(|what| match Path::new(word).is_dir() {
-        true => format!("`{word}` is a directory, and the kernel comes before the graph"),
-        false => what,
+fn kernel() -> Words<fn(&str) -> Result<Kernel, String>> {
+    Words::new(Kernel::ALL.iter().map(|kernel| kernel.name()), |word| {
+        parsed(word).map_err(|what| match Path::new(word).is_dir() {
+            true => format!("`{word}` is a directory, and the kernel comes before the graph"),
+            false => what,
+        })
     })
+}
+
+/// Reads one of some words that the facade knows.
+fn one_of<T>(words: impl IntoIterator<Item = &'static str>) -> Words<fn(&str) -> Result<T, String>>
+where
+    T: std::str::FromStr<Err: std::fmt::Display>,
+{
+    Words::new(words, parsed::<T>)
 }
 
 /// Reads a number from 1 on.
@@ -126,6 +136,11 @@ fn positive(word: &str) -> Result<usize, String> {
 /// A file format by name, or `auto` to look.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FormatChoice(pub Option<Format>);
+
+/// Reads the word for a format.
+fn format() -> Words<fn(&str) -> Result<FormatChoice, String>> {
+    one_of(["auto"].into_iter().chain(Format::ALL.map(Format::name)))
+}
 
 impl std::str::FromStr for FormatChoice {
     type Err = String;

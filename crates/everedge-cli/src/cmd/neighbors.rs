@@ -27,7 +27,7 @@ pub(crate) struct Args {
 
     /// Which edges count: `out`, those that leave a vertex; `in`, those that enter it; or `both`. Without directions each
     /// is the same.
-    #[arg(long, default_value = "out", value_name = "HOW", value_parser = super::parsed::<Along>)]
+    #[arg(long, default_value = "out", value_name = "HOW", value_parser = super::one_of::<Along>(["out", "in", "both"]), hide_possible_values = true)]
     direction: Along,
 
     /// Name the vertices up to so many edges away, each once, instead of edges.

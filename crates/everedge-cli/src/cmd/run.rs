@@ -22,7 +22,7 @@ use crate::output::{Output, seconds};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The kernel.
-    #[arg(value_parser = super::kernel, help = kernels())]
+    #[arg(value_parser = super::kernel(), hide_possible_values = true, help = kernels())]
     kernel: Kernel,
 
     /// The directory of the graph.
@@ -60,7 +60,7 @@ pub(crate) struct Args {
 
     /// How the answer is verified before it is shown: `none`; `cheap`, a spot check that is to
     /// cost little beside the kernel; or `full`, which may take far longer than the kernel.
-    #[arg(long, default_value = "cheap", value_name = "HOW", value_parser = super::parsed::<Verify>)]
+    #[arg(long, default_value = "cheap", value_name = "HOW", value_parser = super::one_of::<Verify>(["none", "cheap", "full"]), hide_possible_values = true)]
     verify: Verify,
 }
 

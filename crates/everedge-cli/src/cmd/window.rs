@@ -24,7 +24,7 @@ use crate::output::{Output, seconds, shown};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The kernel: any of `everedge run` but one-hop and two-hop.
-    #[arg(value_parser = super::kernel)]
+    #[arg(value_parser = super::kernel(), hide_possible_values = true)]
     kernel: Kernel,
 
     /// The directory of the versions.

@@ -167,8 +167,8 @@ fn components(findings: &Findings) -> Markup {
     if let Some(strong) = &findings.strong {
         let largest = strong.iter().map(|entry| entry.value).max().unwrap_or(0);
         said.push_str(&format!(
-            " With directions, where each has to reach each, there are {}; the largest has {}.",
-            count(number(strong)),
+            " Along directions, where each has to reach each, it falls into {}; the largest has {}.",
+            counted(number(strong), "component", "components"),
             counted(largest, VERTICES.one, VERTICES.many)
         ));
     }

@@ -482,7 +482,9 @@ fn shells_and_man_know_every_command() {
         for name in &names {
             assert!(completions.contains(name), "{shell}: {name}");
         }
-        assert!(completions.contains("emulate-pmem"), "{shell}");
+        for word in ["emulate-pmem", "personalized-pagerank", "adjacency", "both", "parquet"] {
+            assert!(completions.contains(word), "{shell}: {word}");
+        }
     }
     for name in names {
         assert!(manual.contains(&format!("EVEREDGE {}", name.to_uppercase())), "{name}");
