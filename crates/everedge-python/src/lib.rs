@@ -21,8 +21,9 @@ mod weights;
 
 use pyo3::prelude::pymodule;
 
-/// The classes that `everedge` builds on.
-#[pymodule]
+/// The classes that `everedge` builds on. A free-threaded Python takes its lock into use again for them: the package's tests
+/// have not run without it.
+#[pymodule(gil_used = true)]
 mod _native {
     use numpy::{PyArray1, PyArrayMethods};
     use pyo3::prelude::*;
