@@ -73,7 +73,7 @@ def chunked(kind: pyarrow.DataType) -> pyarrow.Table:
         OneArray(pyarrow.record_batch({"src": SRC, "dst": DST})),
         everedge.Edges(np.array(SRC, object), np.array(DST, object), None),
     ],
-    ids=str,
+    ids="pyarrow polars categories sliced large views dictionary reader one-array edges".split(),
 )
 def test_texts_of_every_kind_come_in(table: Any) -> None:
     assert edges(made(table)) == sorted(PAIRS)
@@ -109,7 +109,7 @@ def test_several_tables_and_files_are_taken_in_order(tmp_path: Path) -> None:
         (pyarrow.table({"a": [1, -2], "b": [3, 4]}), everedge.FileError, "`table 1`: row 2: the id -2 is negative"),
         (pyarrow.table({"a": [1], "b": [True]}), everedge.FileError, "`table 1`: row 1: a column of Boolean"),
         (pyarrow.table({"a": ["x"]}), everedge.FileError, "`table 1`: there is no second column"),
-        (polars.DataFrame({"a": [], "b": []}), InvalidInputError, "a table has no rows: there are no edges in it"),
+        (pyarrow.table({"a": [1], "b": [2]}).slice(0, 0), InvalidInputError, "a table has no rows: there are no edges in it"),
         (polars.Series([1, 2]), InvalidInputError, "table 1: this is one column of Int64, not a table"),
         (
             pyarrow.chunked_array([pyarrow.array([{"a": 1, "b": 2}, None])]),
@@ -263,18 +263,16 @@ def test_a_wish_for_types_is_left_to_who_has_it() -> None:
 def test_ctrl_c_ends_the_ingest_of_a_table(path: Path) -> None:
     count = 3_000_000
     table = polars.DataFrame({"src": np.arange(count) << 32, "dst": np.arange(count)[::-1] << 32})
-    done = threading.Event()
 
     def interrupt() -> None:
         time.sleep(0.2)
-        done.set()
         os.kill(os.getpid(), signal.SIGINT)
 
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         threading.Thread(target=interrupt).start()
         with pytest.raises(KeyboardInterrupt), everedge.Graph(path) as graph:
-            while not done.is_set():
+            while True:
                 graph.ingest(table, progress=False)
     finally:
         signal.signal(signal.SIGINT, handler)
