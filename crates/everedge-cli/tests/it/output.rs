@@ -482,9 +482,11 @@ fn shells_and_man_know_every_command() {
         for name in &names {
             assert!(completions.contains(name), "{shell}: {name}");
         }
-        for word in ["emulate-pmem", "personalized-pagerank", "adjacency", "both", "parquet"] {
+        for word in ["emulate-pmem", "adjacency", "both", "parquet"] {
             assert!(completions.contains(word), "{shell}: {word}");
         }
+        // Those of the other shells know no words of what comes by its place.
+        assert!(shell != "zsh" || completions.contains("personalized-pagerank"));
     }
     for name in names {
         assert!(manual.contains(&format!("EVEREDGE {}", name.to_uppercase())), "{name}");
