@@ -66,8 +66,8 @@ use self::shard::Shard;
 use self::subgraphs::{BLOCKS, Partition, SUB_GRAPHS_MAX};
 use crate::options::Manifest;
 use everedge_live::{
-    Archive, Compaction, Core, EdgeLog, Error, FoundImage, Images, LOG, Live, NAMES, Recovery,
-    Result, SHARDS, Shared, Space, live_graph,
+    Archive, Compaction, Core, EdgeLog, FoundImage, Images, LOG, Live, NAMES, Recovery, Result,
+    SHARDS, Shared, Space, Unreadable, live_graph,
 };
 use everedge_medium::{Access, MANIFEST, MediumKind, Volume};
 
@@ -204,7 +204,7 @@ fn read_shards(
     images: &mut Images,
     found: Vec<FoundImage>,
     access: Access,
-) -> Result<(Vec<Shared<Shard>>, Vec<(usize, Error)>)> {
+) -> Result<(Vec<Shared<Shard>>, Unreadable)> {
     let heads = Images::read_heads(found, access, |image| Head::read(layout, images, image))?;
     let mut used = vec![Vec::new(); layout.places.blocks.len()];
     for (image, head) in &heads.whole {

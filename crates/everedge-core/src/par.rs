@@ -28,7 +28,7 @@ use crate::threads::Workers;
 use crate::watch::{Watched, carried};
 use crate::{Homes, VertexId, memory};
 
-pub use crate::threads::{Alone, Foreground, Threads, thread_count, with_threads};
+pub use crate::threads::{Alone, Foreground, Threads, on_this_thread, thread_count, with_threads};
 
 /// Items in a piece of work that makes an array.
 const COLLECTED_GRAIN: usize = 1 << 14;
@@ -465,8 +465,8 @@ mod tests {
         assert_eq!(with_threads(3, thread_count).unwrap(), 3);
         let here = std::thread::current().id();
         let where_pieces_run = || map_ranges(100, 1, |_| std::thread::current().id());
-        assert!(with_threads(1, where_pieces_run).unwrap().iter().all(|&thread| thread == here));
-        assert_eq!(with_threads(1, thread_count).unwrap(), 1);
+        assert!(on_this_thread(where_pieces_run).iter().all(|&thread| thread == here));
+        assert_eq!(on_this_thread(thread_count), 1);
         assert!(with_threads(100_000, thread_count).is_err());
         assert_eq!(with_threads(0, thread_count).unwrap(), thread_count());
     }

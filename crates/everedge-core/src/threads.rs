@@ -168,7 +168,7 @@ impl Drop for Foreground {
     }
 }
 
-/// Runs `f` with its parallel loops on `threads` threads; 0 means one for each core, 1 the calling thread.
+/// Runs `f` with its parallel loops on `threads` threads; 0 means one for each core.
 ///
 /// # Errors
 /// If there are more than 4,096, or the operating system refuses them.
@@ -180,12 +180,14 @@ pub fn with_threads<R>(threads: usize, f: impl FnOnce() -> R) -> io::Result<R> {
         let what = format!("a pool has at most {THREADS_MAX} threads");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
-    if threads == 1 {
-        return Ok(Threads(Choice::Caller).enter(f));
-    }
     refuse_beyond_addresses(threads)?;
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
     Ok(Threads(Choice::Pool(Arc::new(pool))).enter(f))
+}
+
+/// Runs `f` with its parallel loops on the calling thread, which waits for no other. They do not go home then.
+pub fn on_this_thread<R>(f: impl FnOnce() -> R) -> R {
+    Threads(Choice::Caller).enter(f)
 }
 
 /// Refuses threads whose stacks alone are beyond the limit of addresses: whoever takes the last ones is
@@ -219,7 +221,7 @@ pub fn thread_count() -> usize {
 
 /// Who does the work of a loop that is started here.
 pub(crate) enum Workers {
-    /// The calling thread: the system gives no others, it is [`Alone`], or loops are to run on one thread.
+    /// The calling thread: the system gives no others, it is [`Alone`], or in [`on_this_thread`].
     Caller,
     /// The pool that the calling thread is one of. It stays there.
     Around,

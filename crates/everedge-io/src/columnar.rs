@@ -218,8 +218,8 @@ fn for_each_integer(column: &ArrayRef, mut f: impl FnMut(u64)) {
     let column = &column;
     downcast_integer_array! {
         column => match column.null_count() {
-            0 => column.values().iter().filter_map(|&id| id.try_into().ok()).for_each(f),
-            _ => column.iter().flatten().filter_map(|id| id.try_into().ok()).for_each(f),
+            0 => column.values().iter().filter_map(|&id| u64::try_from(i128::from(id)).ok()).for_each(f),
+            _ => column.iter().flatten().filter_map(|id| u64::try_from(i128::from(id)).ok()).for_each(f),
         },
         _ => {
             let numbers = floats(column).into_iter().flatten().filter_map(whole_number);

@@ -300,7 +300,7 @@ mod tests {
         assert!(spoil(|wrong| wrong.order.swap(1, 2)).is_err());
         assert!(spoil(|wrong| wrong.depth[3] += 1).is_err());
         assert!(spoil(|wrong| wrong.parent[4] = wrong.order[4]).is_err());
-        assert!(spoil(|wrong| _ = wrong.order.pop()).is_err());
+        assert!(spoil(|wrong| wrong.order.truncate(3)).is_err());
         let end = |wrong: &mut Discovery| {
             wrong.order.pop();
             wrong.parent.pop();

@@ -126,7 +126,11 @@ impl View {
             Ok(report)
         };
         let run = || options.watch.run(answer);
-        on_threads(options.threads, run)?.map_err(|_cancelled| Error::Interrupted)?
+        // A plain CSR has no homes that threads go to, and to wake another thread takes longer than a short kernel.
+        let runs_here = options.threads == 1 && matches!(self.any, AnyView::Csr(_));
+        let done =
+            if runs_here { par::on_this_thread(run) } else { on_threads(options.threads, run)? };
+        done.map_err(|_cancelled| Error::Interrupted)?
     }
 
     /// Runs a kernel on the threads that there are; PageRank begins with `ranks`, if there are some.

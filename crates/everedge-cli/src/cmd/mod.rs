@@ -108,7 +108,7 @@ fn check_order(graph: &Path, last: Option<&PathBuf>) -> Result<(), clap::Error> 
 }
 
 /// Reads the name of a kernel.
-fn kernel() -> Words<fn(&str) -> Result<Kernel, String>> {
+fn kernel() -> WordsOf<Kernel> {
     Words::new(Kernel::ALL.iter().map(|kernel| kernel.name()), |word| {
         parsed(word).map_err(|what| match Path::new(word).is_dir() {
             true => format!("`{word}` is a directory, and the kernel comes before the graph"),
@@ -117,8 +117,11 @@ fn kernel() -> Words<fn(&str) -> Result<Kernel, String>> {
     })
 }
 
+/// What reads one of some words.
+type WordsOf<T> = Words<fn(&str) -> Result<T, String>>;
+
 /// Reads one of some words that the facade knows.
-fn one_of<T>(words: impl IntoIterator<Item = &'static str>) -> Words<fn(&str) -> Result<T, String>>
+fn one_of<T>(words: impl IntoIterator<Item = &'static str>) -> WordsOf<T>
 where
     T: std::str::FromStr<Err: std::fmt::Display>,
 {
@@ -138,7 +141,7 @@ fn positive(word: &str) -> Result<usize, String> {
 pub(crate) struct FormatChoice(pub Option<Format>);
 
 /// Reads the word for a format.
-fn format() -> Words<fn(&str) -> Result<FormatChoice, String>> {
+fn format() -> WordsOf<FormatChoice> {
     one_of(["auto"].into_iter().chain(Format::ALL.map(Format::name)))
 }
 

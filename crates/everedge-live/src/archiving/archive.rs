@@ -16,6 +16,7 @@ use super::deal::deal;
 use super::divide::{SIDES, Scattered, Scratch, Sorter};
 use super::followed::Followed;
 use super::frozen::Totals;
+use super::images::Unreadable;
 use super::layout::{Layout, Parts, RoundContext, Taken};
 use super::round::{Round, Step, for_each_step, pairs};
 use super::shard::{Outcome, SHARD_SPAN};
@@ -98,7 +99,7 @@ impl<L: Layout> Archive<L> {
     }
 
     /// Notes shards that could not be read, and why: nothing of the log goes into them.
-    pub fn note_unreadable(&mut self, shards: Vec<(usize, Error)>) {
+    pub fn note_unreadable(&mut self, shards: Unreadable) {
         shards.into_iter().for_each(|(number, why)| self.lacking.note(number, why));
     }
 

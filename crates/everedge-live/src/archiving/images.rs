@@ -212,14 +212,17 @@ impl std::ops::Deref for ImageWords<'_> {
     }
 }
 
+/// Shards that cannot be read, by their numbers, and what is damaged.
+pub type Unreadable = Vec<(usize, Error)>;
+
 /// What the heads of images say.
 pub struct Heads<H> {
     /// How many shards there are up to the last one that has an image.
     pub shard_count: usize,
     /// The images whose heads are whole, and what these say.
     pub whole: Vec<(FoundImage, H)>,
-    /// The shards of the others, and what is damaged.
-    pub damaged: Vec<(usize, Error)>,
+    /// The shards of the others.
+    pub damaged: Unreadable,
 }
 
 impl Images {

@@ -44,7 +44,7 @@ pub use self::followed::{Followed, FollowedUpdate, Since};
 pub use self::frozen::{ShardTotals, Totals};
 pub use self::image_reader::ImageReader;
 pub use self::images::{
-    FoundImage, Heads, Hold, IMAGE_HEAD_WORDS, ImageWords, Images, SHARDS, image_units,
+    FoundImage, Heads, Hold, IMAGE_HEAD_WORDS, ImageWords, Images, SHARDS, Unreadable, image_units,
 };
 pub use self::layout::{Layout, Pace, Parts, RoundContext, Taken, Wait};
 pub use self::live::{Live, LiveView};

@@ -118,7 +118,7 @@ def hits(
     asked = graph.ask("weight", "sum")
     try:
         hubs, authorities = asked.snapshot.hits(
-            weighted=weights is not None, iterations=1000, tolerance=tol
+            weighted=weights is not None, iterations=1000, tolerance=tol, threads=asked.threads
         )
     except KernelError as error:
         # NetworkX looks for eigenvectors in another way, which may find what this one did not.

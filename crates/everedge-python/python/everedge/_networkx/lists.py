@@ -66,11 +66,23 @@ class Lists:
     @cached_property
     def without_repeats(self) -> Lists:
         """The lists with each neighbor where it comes first."""
+        return self.joined(None, "one")[0]
+
+    def joined(self, weights: Numbers | None, parallel: Parallel) -> tuple[Lists, Numbers | None]:
+        """Return the lists with each neighbor where it comes first, and the smallest weight of its arcs or the sum of all."""
         pairs = self.tails.astype(np.int64) * len(self.lengths) + self.heads
-        firsts = np.sort(np.unique(pairs, return_index=True)[1])
+        _, firsts, numbers = np.unique(pairs, return_index=True, return_inverse=True)
+        order = np.argsort(firsts)
+        firsts = firsts[order]
+        if weights is not None:
+            joined = weights[firsts] if parallel == "min" else np.zeros(len(firsts), weights.dtype)
+            places = np.empty(len(firsts), np.int64)
+            places[order] = np.arange(len(firsts))
+            (np.minimum if parallel == "min" else np.add).at(joined, places[numbers], weights)
+            weights = joined
         starts = np.zeros(len(self.starts), np.int64)
         np.cumsum(np.bincount(self.tails[firsts], minlength=len(self.lengths)), out=starts[1:])
-        return Lists(starts, self.heads[firsts])
+        return Lists(starts, self.heads[firsts]), weights
 
     @cached_property
     def turned(self) -> tuple[Lists, npt.NDArray[np.int64]]:

@@ -417,7 +417,7 @@ def _made(graph: Opened, weights: Numbers | None, parallel: Parallel, turns: boo
     """Return a view in memory of the edges of a graph, whose vertices are rows. Cost: every edge a few times."""
     lists = graph.out
     if parallel != "any":
-        lists, weights = lists_of(lists.tails, lists.heads, len(graph), weights, parallel)
+        lists, weights = lists.joined(weights, parallel)
     if turns:
         lists, places = lists.turned
         weights = None if weights is None else weights[places]
