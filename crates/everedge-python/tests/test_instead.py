@@ -158,7 +158,7 @@ def test_items_and_lengths_name_what_there_is(graph: everedge.Graph) -> None:
         (lambda g, s: everedge.Chunks(s), "a sealed graph is at a directory (str or PathLike), not Snapshot; here: snapshot.seal"),
         (lambda g, s: everedge.Graph([("a", "b")]), "graph.add_edges(*zip(*pairs))"),
         (lambda g, s: g.ingest([("a", "b")]), "graph.add_edges(*zip(*pairs))"),
-        (lambda g, s: g.ingest(s), "snapshot.to_pandas()"),
+        (lambda g, s: g.ingest(s), "snapshot.edges()"),
     ],
 )
 def test_arguments_of_others_are_named(graph: everedge.Graph, call: Callable[..., object], text: str) -> None:
@@ -250,7 +250,7 @@ def test_predecessors_of_a_vertex_are_its_in_neighbors(graph: everedge.Graph) ->
 def test_a_mistake_in_a_table_is_one_of_a_table(graph: everedge.Graph) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table({"a": ["x", None], "b": ["y", "z"], "w": [1.0, 2.0]})
-    with pytest.raises(everedge.FileError, match="^table 1: row 2: an id is null; skip_nulls=True"):
+    with pytest.raises(everedge.FileError, match="^`table 1`: row 2: an id is null; skip_nulls=True"):
         everedge.Graph.from_arrow(table, "a", "b", weighted=False)
     made = everedge.Graph.from_arrow(table, "a", "b", weighted=False, skip_nulls=True)
     assert made.snapshot().num_edges == 1

@@ -78,7 +78,8 @@ impl OutputFile {
             };
             let named = aside.and_then(|aside| aside.persist(&path).map_err(|e| e.error));
             named.map_err(|e| Error::io(&path, "create", e))?;
-            sync_directory(directory_of(&path)).map_err(at)?;
+            let synced = sync_directory(directory_of(&path));
+            synced.map_err(|e| Error::io(&path, "sync the directory of the finished file", e))?;
         }
         Ok(bytes)
     }

@@ -30,6 +30,8 @@ const COPY_PAUSE: Duration = Duration::from_micros(200);
 /// After so many attempts in vain and so long a time, a reader gives up.
 const ATTEMPTS_MIN: u32 = 20;
 const ATTEMPTS_TIME_MAX: Duration = Duration::from_secs(60);
+/// So long a reader waits for the end of one change in place.
+const CHANGE_TIME_MAX: Duration = Duration::from_secs(20);
 
 /// Copies the log and the files `overwritten` as they are at one moment, so that the volume opens the copies.
 ///
@@ -53,7 +55,7 @@ pub(super) fn copy(
         attempts += 1;
         volume.forget_copies();
         pin.pin_log();
-        let changes = changes_at_rest(volume, pin);
+        let changes = changes_at_rest(volume, pin)?;
         let anchor = newest(&volume.open_region(LOG)?, salt)?;
         pin.pin(anchor.counter, anchor.tail);
         // The file that was mapped before may have been shorter than the anchor says.
@@ -78,11 +80,19 @@ pub(super) fn copy(
 }
 
 /// Returns the number of changes in place while none goes on: it is even, or whoever began the last one has ended.
-fn changes_at_rest(volume: &Volume, pin: &Pin) -> u64 {
+///
+/// # Errors
+/// `InUse` if one goes on for long: who began it may have been stopped.
+fn changes_at_rest(volume: &Volume, pin: &Pin) -> Result<u64> {
+    let start = Instant::now();
     loop {
         let changes = pin.changes();
         if changes.is_multiple_of(2) || volume.is_without_writer() {
-            return changes;
+            return Ok(changes);
+        }
+        if start.elapsed() > CHANGE_TIME_MAX {
+            let holder = "a writer that has not finished a change; it may have been stopped";
+            return Err(Error::InUse { path: volume.path().to_owned(), holder: holder.into() });
         }
         sleep(COPY_PAUSE);
     }

@@ -106,7 +106,8 @@ def file_options(
 
 def _place_of(column: Column, files: tuple[Source, ...]) -> Column:
     """Return the place of a column that a number labels, as in frames that were made without names."""
-    labels = list(getattr(files[0], "columns", ()))
+    columns = getattr(files[0], "columns", ())
+    labels = [] if callable(columns) else list(columns)
     if not isinstance(column, int) or not any(isinstance(label, int | np.integer) for label in labels):
         return column
     if column not in labels:

@@ -133,6 +133,8 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         self._lock = threading.RLock()
         self._is_closed = False
         self._native: _native.Graph | None = None
+        self._seen = 0, 0, 0
+        """What a reader has seen: updates, the number of the newest version, versions."""
         self._is_unshaped = False
         """Whether it was created here and no data may have reached it."""
         self._had_directory = False
@@ -166,6 +168,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         self._in_memory = _native.Chosen([*others, ("medium", "dram")], ids)
         if mode == "r":
             self._native = _native.Graph.open_read_only(self._path)
+            self._seen = self._native.state()
         elif medium != "dram" and _native.Graph.is_there(self._path):
             self._native = _native.Graph.open(self._path, meter)
         if self._native is not None:
@@ -218,7 +221,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
                 progress=False,
             )
         graph._warns = True
-        graph._warn_of_guesses(report, is_new=True, header=True)
+        graph._warn_of_guesses(report, is_new=True, may_be_names=False)
         return graph
 
     from_pandas = from_polars = from_arrow = from_duckdb = from_table
@@ -334,20 +337,20 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
             raise FileExistsError(f"`{os.fspath(path)}` is there already: open it, and add to it")
         else:
             graph = cls(path, **options)
-        is_ours = graph._native is None
+        is_ours, is_kept = graph._native is None, path is not None and options.get("medium") != "dram"
         try:
             yield graph
         except BaseException:
             # What went wrong first is what the caller learns.
             import shutil
 
-            with suppress(EveredgeError, OSError):
-                is_there = graph._native is not None and graph.stats().medium != "dram"
+            was_made = graph._native is not None
+            with suppress(Exception):
                 graph.close()
-                if is_ours and is_there:
-                    shutil.rmtree(graph._directory)
-                    if graph._had_directory:
-                        os.mkdir(graph._directory)
+            if is_ours and is_kept and was_made:
+                shutil.rmtree(graph._directory, ignore_errors=True)
+                if graph._had_directory:
+                    os.makedirs(graph._directory, exist_ok=True)
             raise
 
     @classmethod
@@ -455,21 +458,25 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
                 raise InvalidInputError("weight: the graph has no weights: leave it out, or create another graph with weighted=True")
             with told_of(progress, sources) as tell:
                 report = native.ingest(sources, options, tell)
+            may_be_names = header is None and native.id_kind() == "text"
         medium = report["medium"] and MediumReport(**report["medium"])
         done = IngestReport(**{**report, "medium": medium})
         if self._warns:
-            self._warn_of_guesses(done, is_new, header)
+            self._warn_of_guesses(done, is_new, may_be_names)
         return done
 
-    def _warn_of_guesses(self, report: IngestReport, is_new: bool, header: bool | None) -> None:
-        """Warn, the caller's caller, of what was guessed of the first file, where another guess would make another graph."""
+    def _warn_of_guesses(self, report: IngestReport, is_new: bool, may_be_names: bool) -> None:
+        """Warn the caller's caller of what was guessed of the first file, where another guess would make another graph.
+
+        `may_be_names` says whether the first row of a file without a header may hold the names of its columns.
+        """
         stacklevel = 4  # Between are the method and what guides it.
         left_out, guessed = report.weights_left_out, report.guessed or {}
         if left_out is not None and is_new and not self._is_weight_chosen:
             say = f"the column {left_out!r} may hold weights and was left out: name it (weight=), or say weighted=False"
             warnings.warn(say, stacklevel=stacklevel)
         is_table = guessed.get("format") in ("csv", "tsv")
-        if header is None and is_table and guessed.get("header") is False and guessed.get("ids") == "text":
+        if may_be_names and is_table and guessed.get("header") is False:
             say = "the first row was taken for an edge: say header=True if it names the columns, header=False if not"
             warnings.warn(say, stacklevel=stacklevel)
 
@@ -705,10 +712,10 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         >>> reader.stats().edges, reader.refresh(), reader.stats().edges
         (1, True, 2)
         """
-        with self._using() as native:
+        with self._using():
             if self._mode == "w":
                 return False
-            before = native.state()
+            before = self._seen
         newest = _native.Graph.open_read_only(self._directory)
         after = newest.state()
         with self._lock:
@@ -716,14 +723,13 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
                 newest.close()
                 raise ClosedError("the graph is closed")
             assert self._native is not None
-            if self._native.state()[:2] > after[:2]:
+            if self._seen[:2] > after[:2]:
                 # Another thread was faster, and has seen more.
                 newest.close()
-                after = self._native.state()
             else:
                 # Calls that are running keep what they work on.
-                self._native = newest
-        return after != before
+                self._native, self._seen = newest, after
+            return self._seen != before
 
     def close(self) -> None:
         """Close the graph; a second time does nothing. Snapshots stay usable.
