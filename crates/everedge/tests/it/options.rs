@@ -87,14 +87,14 @@ fn what_was_chosen_is_what_a_graph_must_have() {
     assert!(refused("layout", "adjacency", IdChoice::Auto).contains("layout"));
     assert!(refused("fill", "80", IdChoice::Mapped).contains("ids"));
     let mut other = Chosen::default();
-    other.choose("block-bytes", "512").unwrap();
+    other.choose("block-bytes", "128").unwrap();
     let error = graph.check_chosen(&other, IdChoice::Auto).unwrap_err().to_string();
     assert!(error.contains("`block-bytes`") && error.contains("layout blocks;"), "{error}");
     assert!(error.contains("is pma:"), "{error}");
     let error = other.options().unwrap_err().to_string();
     assert!(error.contains("is adjacency:"), "{error}");
     other.choose("layout", "blocks").unwrap();
-    assert_eq!(other.options().unwrap().blocks.block_bytes, 512);
+    assert_eq!(other.options().unwrap().blocks.block_bytes, 128);
     // All options are of some layout, and those of all layouts are refused by none.
     for option in GraphOption::ALL {
         let words: Vec<String> = match &option.kind {
