@@ -119,7 +119,7 @@ impl Chosen {
     /// Returns the options of a new graph.
     ///
     /// # Errors
-    /// As [`Self::check_layout`].
+    /// `InvalidInput` names an option that only other layouts have, and those.
     pub fn options(&self) -> Result<GraphOptions> {
         let options = self.apply(GraphOptions::default());
         self.check_layout(&options)?;
