@@ -121,8 +121,9 @@ impl Chosen {
     /// # Errors
     /// `InvalidInput` names an option that only other layouts have, and those.
     pub fn options(&self) -> Result<GraphOptions> {
-        let options = self.apply(GraphOptions::default());
-        self.check_layout(&options)?;
+        let usual = GraphOptions::default();
+        let options = self.apply(usual.clone());
+        self.check_layout(&GraphOptions { layout: options.layout, ..usual })?;
         Ok(options)
     }
 
