@@ -31,7 +31,7 @@ impl View {
         let direction = if reverse { Direction::In } else { Direction::Out };
         let copy = (lacks || self.numbering().is_some()).then(|| self.copy(false));
         let any = copy.as_ref().unwrap_or(&self.any);
-        let source = self.places(&[source])[0];
+        let source = self.place_of(source);
         let search =
             || with_view!(any, view => kernels::discovery(view, source, direction, depth_max));
         let mut found = self.searched(watch, search)?;
@@ -55,7 +55,7 @@ impl View {
         self.check_vertices(sources)?;
         let copy = self.numbering().is_some().then(|| self.copy(true));
         let any = copy.as_ref().unwrap_or(&self.any);
-        let sources = self.places(sources);
+        let sources: Vec<_> = sources.iter().map(|&v| self.place_of(v)).collect();
         let search = || with_view!(any, view => kernels::weighted_discovery(view, &sources));
         let mut found = self.searched(watch, search)?;
         self.name_places(&mut found.order);
@@ -77,14 +77,8 @@ impl View {
     fn searched<T>(&self, watch: &Watch, search: impl FnOnce() -> kernels::Result<T>) -> Result<T> {
         let found = watch.run(search).map_err(|_cancelled| Error::Interrupted)?;
         self.check_reads()?;
-        let id = |v| self.numbering().map_or(v, |numbering| numbering.ids()[v as usize]);
-        found.map_err(|error| Error::kernel(error, |v| self.name_of(id(v)).to_string()))
-    }
-
-    /// Returns where vertices stand in a copy that has no gaps.
-    fn places(&self, vertices: &[VertexId]) -> Vec<VertexId> {
-        let place = |v| self.numbering().map_or(Some(v), |numbering| numbering.place(v));
-        vertices.iter().filter_map(|&v| place(v)).collect()
+        let name = |row| self.name_of(self.id_of_row(row)).to_string();
+        found.map_err(|error| Error::kernel(error, name))
     }
 
     /// Puts ids where such places are.

@@ -79,8 +79,8 @@ impl Along {
 
 impl View {
     /// Returns the sources, destinations and weights (1 if there are none) of the edges of some vertices, those of one
-    /// after the other; of each those that leave it first, and of both directions a self-loop once. Without directions the vertex that was asked for is
-    /// the source.
+    /// after the other; of each those that leave it first, and of both directions a self-loop once. Without directions the
+    /// vertex that was asked for is the source.
     ///
     /// Cost: their edges; every edge if in-neighbors are asked for and not kept.
     ///
@@ -299,9 +299,8 @@ impl View {
         let ask = || kernels::modularity(any, groups, &config);
         let found = watch.run(ask).map_err(|_cancelled| Error::Interrupted)?;
         self.check_reads()?;
-        let name =
-            |place| self.name_of(self.numbering().map_or(place, |n| n.ids()[place as usize]));
-        Ok(found.map_err(|error| Error::kernel(error, |v| name(v).to_string()))?.value)
+        let name = |row| self.name_of(self.id_of_row(row)).to_string();
+        Ok(found.map_err(|error| Error::kernel(error, name))?.value)
     }
 
     /// Asks what looks at edges from both ends and keeps arrays by vertex. `ask` is given what it asks, and what tells the
@@ -314,8 +313,9 @@ impl View {
         let has_to = self.numbering().is_some() || !self.any.has_in_neighbors();
         let copy = has_to.then(|| self.copy(false));
         let any = copy.as_ref().unwrap_or(&self.any);
-        let row = |v| self.row_of(v).map_or(v, |row| row as VertexId);
-        let found = watch.run(|| ask(any, &row)).map_err(|_cancelled| Error::Interrupted)?;
+        let found = watch
+            .run(|| ask(any, &|v| self.place_of(v)))
+            .map_err(|_cancelled| Error::Interrupted)?;
         self.check_reads()?;
         let name = |row| self.name_of(self.id_of_row(row)).to_string();
         found.map_err(|error| Error::kernel(error, name))

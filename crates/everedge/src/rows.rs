@@ -28,6 +28,11 @@ impl View {
         }
     }
 
+    /// Returns what a [copy](Self::copy) calls a vertex: its row.
+    pub(crate) fn place_of(&self, v: VertexId) -> VertexId {
+        self.row_of(v).map_or(v, |row| row as VertexId)
+    }
+
     /// Returns the id of a row.
     pub(crate) fn id_of_row(&self, row: u32) -> VertexId {
         self.numbering().map_or(row, |numbering| numbering.ids()[row as usize])

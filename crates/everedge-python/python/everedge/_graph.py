@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from everedge import _columns, _native
+from everedge import _columns, _conversions, _native
 from everedge._changing import add_edges_to, delete_edges_from
 from everedge._closing import Closing
 from everedge._columns import ArrowColumn, Id, Ids, Names
@@ -27,7 +26,7 @@ from everedge._errors import (
     NotAGraphError,
 )
 from everedge._files import IdChoice, Source, Table, file_options, option_word, told_of
-from everedge._guiding import GuidingType, WithoutLength, guided, not_a_path
+from everedge._guiding import GuidingType, WithoutLength, guided, level_of_caller, not_a_path
 from everedge._snapshot import Snapshot
 from everedge._transaction import Transaction
 from everedge._version import Version, VersionTime, microseconds
@@ -143,8 +142,6 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         """Calls that use the native graph now."""
         self._ids: IdChoice = ids
         self._meter = meter
-        self._warns = True
-        """Whether `ingest` warns of what it has guessed."""
         self._is_weight_chosen = weighted is not None
         self._is_unweighted = weighted is False
         """Whether weights that files declare are to be left out."""
@@ -209,8 +206,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         7.0
         """
         with cls._made(path, options) as graph:
-            graph._warns = False
-            report = graph.ingest(
+            graph.ingest(
                 table,
                 src=src,
                 dst=dst,
@@ -220,8 +216,6 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
                 round_weights=round_weights,
                 progress=False,
             )
-        graph._warns = True
-        graph._warn_of_guesses(report, is_new=True, may_be_names=False)
         return graph
 
     from_pandas = from_polars = from_arrow = from_duckdb = from_table
@@ -248,16 +242,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         >>> everedge.Graph.from_networkx(networkx.path_graph(4)).snapshot().num_edges
         3
         """
-        edges = list(graph.edges(data=weight, default=None)) if weight else list(graph.edges(data=False))
-        weights = [edge[2] for edge in edges] if weight else []
-        weighted = any(one is not None for one in weights)
-        return cls._of_edges(
-            list(graph),
-            ([edge[0] for edge in edges], [edge[1] for edge in edges]),
-            [1 if one is None else one for one in weights] if weighted else None,
-            path,
-            {"directed": graph.is_directed(), "simple": not graph.is_multigraph(), **options},
-        )
+        return cls._of(_conversions.of_networkx(graph, weight), path, options)
 
     @classmethod
     @guided
@@ -274,19 +259,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
 
         As `from_networkx` otherwise; a pair keeps all its edges. Raises `InvalidInputError` if two vertices have one name, too.
         """
-        names = graph.vs[name] if name and name in graph.vs.attributes() else range(graph.vcount())
-        if len(set(names)) < len(names):
-            twice = next(one for one, count in Counter(names).items() if count > 1)
-            raise InvalidInputError(f"two vertices are called {twice!r}: name=None calls vertices by their numbers")
-        ends = graph.get_edgelist()
-        weights = graph.es[weight] if weight and weight in graph.es.attributes() else None
-        return cls._of_edges(
-            list(names),
-            ([names[u] for u, _ in ends], [names[v] for _, v in ends]),
-            weights,
-            path,
-            {"directed": graph.is_directed(), **options},
-        )
+        return cls._of(_conversions.of_igraph(graph, weight, name), path, options)
 
     @classmethod
     @guided
@@ -308,24 +281,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         >>> everedge.Graph.from_scipy(scipy.sparse.eye_array(3)).snapshot().num_edges
         3
         """
-        import scipy.sparse
-
-        rows, columns = matrix.shape
-        if rows != columns:
-            raise InvalidInputError(f"a matrix of {rows} rows and {columns} columns: it must be square")
-        entries = scipy.sparse.coo_array(matrix)
-        if entries.dtype == np.bool_ and options.get("weighted") is not False:
-            raise InvalidInputError("a matrix of truth values: weighted=False leaves them out, and matrix.astype(float) makes numbers of them")
-        if not entries.has_canonical_format:
-            entries = entries.copy()
-            entries.sum_duplicates()
-        if options.get("directed") is False:
-            if abs(entries - entries.T).nnz:
-                raise InvalidInputError("directed=False: the matrix must be symmetric")
-            entries = scipy.sparse.triu(entries)
-        weights = None if options.get("weighted") is False else entries.data
-        ends = entries.row.astype(np.uint32), entries.col.astype(np.uint32)
-        return cls._of_edges(np.arange(rows, dtype=np.uint32), ends, weights, path, {"simple": True, **options})
+        return cls._of(_conversions.of_scipy(matrix, options), path, options)
 
     @classmethod
     @contextmanager
@@ -354,19 +310,12 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
             raise
 
     @classmethod
-    def _of_edges(
-        cls,
-        names: Ids,
-        ends: tuple[Ids, Ids],
-        weights: npt.ArrayLike | None,
-        path: str | os.PathLike[str] | None,
-        options: dict[str, Any],
-    ) -> Self:
-        """Return a new graph of vertices and edges."""
-        src, dst = _columns.names(ends[0], "src"), _columns.names(ends[1], "dst")
-        numbers = None if weights is None else _columns.weights(weights, len(src), True)
-        with cls._made(path, {"weighted": weights is not None, **options}) as graph:
-            graph.add_vertices(names)
+    def _of(cls, given: _conversions.Given, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> Self:
+        """Return a new graph of what another library's graph holds."""
+        src, dst = _columns.names(given.src, "src"), _columns.names(given.dst, "dst")
+        numbers = None if given.weights is None else _columns.weights(given.weights, len(src), True)
+        with cls._made(path, {"weighted": numbers is not None, **given.options, **options}) as graph:
+            graph.add_vertices(given.names)
             # Signals are handled between batches.
             for at in range(0, len(src), _BATCH):
                 part = slice(at, at + _BATCH)
@@ -461,16 +410,15 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
             may_be_names = header is None and native.id_kind() == "text"
         medium = report["medium"] and MediumReport(**report["medium"])
         done = IngestReport(**{**report, "medium": medium})
-        if self._warns:
-            self._warn_of_guesses(done, is_new, may_be_names)
+        self._warn_of_guesses(done, is_new, may_be_names)
         return done
 
     def _warn_of_guesses(self, report: IngestReport, is_new: bool, may_be_names: bool) -> None:
-        """Warn the caller's caller of what was guessed of the first file, where another guess would make another graph.
+        """Warn of what was guessed of the first file, where another guess would make another graph.
 
         `may_be_names` says whether the first row of a file without a header may hold the names of its columns.
         """
-        stacklevel = 4  # Between are the method and what guides it.
+        stacklevel = level_of_caller()
         left_out, guessed = report.weights_left_out, report.guessed or {}
         if left_out is not None and is_new and not self._is_weight_chosen:
             say = f"the column {left_out!r} may hold weights and was left out: name it (weight=), or say weighted=False"

@@ -5,6 +5,8 @@ What is said then is in `_instead.py`.
 
 from __future__ import annotations
 
+import os
+import sys
 from abc import ABCMeta
 from collections.abc import Callable
 from functools import wraps
@@ -12,12 +14,22 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
+
 
 def not_a_path(what: str, thing: object) -> TypeError:
     """Return the error for something that is given in place of a file or a directory."""
     from everedge import _instead
 
     return _instead.not_a_path(what, thing)
+
+
+def level_of_caller() -> int:
+    """Return the level of the first caller outside of the package, as `warnings.warn` counts for who calls this."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def guided(function: Call) -> Call:
