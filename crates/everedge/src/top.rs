@@ -1,5 +1,7 @@
 //! What leads an answer: the vertices of the largest values, the largest components, the first edges.
 
+use std::cmp::Ordering;
+
 use everedge_core::{VertexId, par};
 use everedge_kernels::{NO_COMPONENT, UNREACHED};
 use serde::Serialize;
@@ -65,24 +67,18 @@ impl View {
         let score_at = |row: u32| score(values[row as usize]);
         let ids = self.naming.ids_before();
         let id = |row: u32| ids.map_or(row, |ids| ids[row as usize]);
-        let first_of = |mut rows: Vec<(f64, u32)>| {
-            let by_score = |a: &(f64, u32), b: &(f64, u32)| {
-                b.0.total_cmp(&a.0).then_with(|| id(a.1).cmp(&id(b.1)))
-            };
-            if count < rows.len() {
-                rows.select_nth_unstable_by(count, by_score);
-                rows.truncate(count);
-            }
-            rows.sort_unstable_by(by_score);
-            rows
+        let by_score = |a: &(f64, u32), b: &(f64, u32)| {
+            b.0.total_cmp(&a.0).then_with(|| id(a.1).cmp(&id(b.1)))
         };
         let leaders = par::map_ranges(values.len() as u32, GRAIN, |rows| {
-            first_of(rows.filter_map(|row| Some((score_at(row)?, row))).collect())
+            let scored = rows.filter_map(|row| Some((score_at(row)?, row)));
+            first_of(scored, count, by_score)
         });
+        let leaders = first_of(leaders.into_iter().flatten(), count, by_score);
         let named = |(_, row): (f64, u32)| {
             json!([self.json_name(self.id_of_row(row)), values[row as usize]])
         };
-        first_of(leaders.concat()).into_iter().map(named).collect()
+        leaders.into_iter().map(named).collect()
     }
 
     /// Returns the names of the largest components with how many vertices each has. Needs 4 bytes a vertex.
@@ -96,4 +92,28 @@ impl View {
         }
         self.leaders(&sizes, count, |size| (size > 0).then_some(size.into()))
     }
+}
+
+/// Returns the first `count` items of an order. Needs room for twice as many.
+fn first_of<T>(
+    items: impl Iterator<Item = T>,
+    count: usize,
+    mut order: impl FnMut(&T, &T) -> Ordering,
+) -> Vec<T> {
+    let mut first = Vec::new();
+    // What so many come before.
+    let mut beyond = None;
+    for item in items {
+        if beyond.as_ref().is_some_and(|beyond| order(&item, beyond).is_ge()) {
+            continue;
+        }
+        first.push(item);
+        if first.len() / 2 > count {
+            first.select_nth_unstable_by(count, &mut order);
+            beyond = first.drain(count..).next();
+        }
+    }
+    first.sort_unstable_by(order);
+    first.truncate(count);
+    first
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use everedge_chunks::{ChunksView, SealOptions, Store, least_memory, seal};
 use everedge_core::{Csr, CsrOptions, GraphView};
@@ -37,7 +38,7 @@ fn a_handle_in_a_forked_child_refuses_and_leaves_the_parents_graph_alone() {
             let path = path.join(format!("{layout}-{kind}"));
             let mut graph = Some(busy_graph(&path, layout, kind));
             for (what, deed) in deeds {
-                let before = files(&path);
+                let before = files_at_rest(&path);
                 let is_right = child::says(|| deed(graph.take().expect("inherited")));
                 assert!(is_right, "{what} in a child, {layout} on {kind}");
                 assert!(files(&path) == before, "{what} in a child writes, {layout} on {kind}");
@@ -172,6 +173,20 @@ fn busy_graph(path: &Path, layout: Layout, medium: MediumKind) -> LiveGraph {
     }
     graph.snapshot().expect("a view");
     graph
+}
+
+/// Returns the files once the parent's own threads, which begin after a tenth of a second without a call, have nothing left to
+/// put in order.
+fn files_at_rest(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut before = files(path);
+    loop {
+        thread::sleep(Duration::from_millis(150));
+        let after = files(path);
+        if after == before {
+            return after;
+        }
+        before = after;
+    }
 }
 
 /// Returns the bytes of all files.

@@ -154,7 +154,7 @@ fn kernels_allocate_what_the_budget_counts_for_them() {
             let view = graph().snapshot().unwrap();
             Chunks::seal(&view, &path, &SealOptions::default(), &Watch::new()).unwrap();
         }
-        for threads in [1, 2, 4] {
+        for threads in [1, 4] {
             everedge::par::with_threads(threads, || {
                 for &kernel in Kernel::ALL {
                     let (taken, counted) = taken_and_counted(&path, kernel);
