@@ -109,7 +109,8 @@ impl View {
         for (name, text) in &parameters {
             given.set(name, text).map_err(exception)?;
         }
-        let options = RunOptions { threads, ..given.into() };
+        // Values rank themselves when they are asked.
+        let options = RunOptions { threads, top: Some(0), ..given.into() };
         let run = || view.run(kernel, &options).map_err(exception);
         let done = py.detach(|| match view.is_brief(kernel) {
             true => run(),

@@ -98,7 +98,7 @@ impl<V: WeightedView> Question<'_, V> {
             |neighbors| kernels::spot_check_one_hop(self.any, source, neighbors),
             |neighbors| kernels::verify_one_hop(self.any, source, neighbors),
         )?;
-        let summary = json!({ "count": neighbors.len(), "neighbors": self.first(&neighbors) });
+        let summary = json!({ "count": neighbors.len() });
         Ok(Answer { summary, values: self.list(neighbors), ..answer })
     }
 
@@ -108,7 +108,7 @@ impl<V: WeightedView> Question<'_, V> {
             |vertices| kernels::spot_check_two_hop(self.any, source, vertices),
             |vertices| kernels::verify_two_hop(self.any, source, vertices),
         )?;
-        let summary = json!({ "count": vertices.len(), "vertices": self.first(&vertices) });
+        let summary = json!({ "count": vertices.len() });
         Ok(Answer { summary, values: self.list(vertices), ..answer })
     }
 
@@ -148,7 +148,7 @@ impl<V: WeightedView> Question<'_, V> {
     }
 
     pub(crate) fn ranked(&self, answer: Answer, rank: Vec<f64>, iterations: u32) -> Answer {
-        let summary = json!({ "sum": sum(&rank), "top": self.leaders(&rank) });
+        let summary = json!({ "sum": sum(&rank) });
         Answer { iterations: Some(iterations), summary, values: Values::Score(rank), ..answer }
     }
 
@@ -193,7 +193,7 @@ impl<V: WeightedView> Question<'_, V> {
         let mut score = betweenness.score;
         let factor = self.betweenness_factor(&sources, &score);
         score.iter_mut().for_each(|score| *score *= factor);
-        let summary = json!({ "sources": betweenness.sources.len(), "top": self.leaders(&score) });
+        let summary = json!({ "sources": betweenness.sources.len() });
         Ok(Answer { summary, values: Values::Score(score), ..answer })
     }
 
@@ -303,7 +303,7 @@ impl<V: WeightedView> Question<'_, V> {
         if let Some(ids) = self.names.naming.ids_before() {
             members.sort_unstable_by_key(|&v| ids[v as usize]);
         }
-        let summary = json!({ "count": members.len(), "vertices": self.first(&members) });
+        let summary = json!({ "count": members.len() });
         Ok(Answer { summary, values: self.list(members), ..answer })
     }
 
@@ -366,10 +366,10 @@ impl<V: WeightedView> Question<'_, V> {
             owner => self.id_at(owner),
         };
         let communities = par::collect(cdlp.label.len(), owner_of);
-        let summary = json!({
-            "communities": Bitmap::from(owners).count(),
-            "top": self.names.largest(&communities, self.options.top_count()),
-        });
+        let mut summary = json!({ "communities": Bitmap::from(owners).count() });
+        if self.options.top_count() > 0 {
+            summary["top"] = self.names.largest(&communities, self.options.top_count());
+        }
         let are_texts = self.names.id_kind() == IdKind::Text;
         let label = |owner: VertexId| match &labels {
             _ if owner == NO_LABEL => u64::MAX,
@@ -404,15 +404,6 @@ impl<V: WeightedView> Question<'_, V> {
         let named = component.iter_mut().filter(|root| **root != NO_COMPONENT);
         named.for_each(|root| *root = self.id_at(*root));
         Values::Component(component)
-    }
-
-    /// The names of the first of `vertices`.
-    pub(crate) fn first(&self, vertices: &[VertexId]) -> Value {
-        vertices
-            .iter()
-            .take(self.options.top_count())
-            .map(|&v| self.names.json_name(self.id_at(v)))
-            .collect()
     }
 
     /// Runs a kernel as often as asked for and verifies its last result. The answer that comes with
@@ -460,11 +451,6 @@ impl<V: WeightedView> Question<'_, V> {
             _ => (iterations.unwrap_or(u32::MAX), tolerance.unwrap_or(0.0)),
         };
         PageRankConfig { damping, iterations_max, tolerance }
-    }
-
-    /// The names of the vertices of largest score with their scores.
-    pub(crate) fn leaders(&self, score: &[f64]) -> Value {
-        self.names.leaders(score, self.options.top_count(), |score| (score > 0.0).then_some(score))
     }
 }
 

@@ -89,7 +89,7 @@ impl<V: WeightedView> Question<'_, V> {
     pub(crate) fn articulation_points(&self) -> Result<Answer> {
         let (found, answer) = self.biconnected()?;
         let points = found.articulation_points;
-        let summary = json!({ "count": points.len(), "vertices": self.first(&points) });
+        let summary = json!({ "count": points.len() });
         Ok(Answer { summary, values: self.list(points), ..answer })
     }
 

@@ -47,7 +47,7 @@ impl FromStr for Verify {
 pub struct RunOptions {
     /// What the kernel is told.
     pub parameters: Parameters,
-    /// How many leading vertices, components or edges the result names; 10 if `None`.
+    /// How many leading vertices, components or edges the result names: 10 if `None`; with 0 it says nothing of them.
     pub top: Option<usize>,
     /// How often it runs; once if 0.
     pub trials: usize,

@@ -57,7 +57,7 @@ impl<V: WeightedView> Question<'_, V> {
             |hits| kernels::spot_check_hits(self.any, &config, hits),
             |hits| kernels::verify_hits(self.any, &config, hits),
         )?;
-        let summary = json!({ "hubs": self.leaders(&hits.hub), "authorities": self.leaders(&hits.authority) });
+        let summary = json!({});
         let values = Values::Scores([hits.hub, hits.authority]);
         Ok(Answer { iterations: Some(hits.iterations), summary, values, ..answer })
     }
@@ -70,10 +70,7 @@ impl<V: WeightedView> Question<'_, V> {
             |found| kernels::spot_check_eigenvector(self.any, &config, found),
             |found| kernels::verify_eigenvector(self.any, &config, found),
         )?;
-        let summary = json!({
-            "eigenvalue": eigenvector.eigenvalue,
-            "top": self.leaders(&eigenvector.score),
-        });
+        let summary = json!({ "eigenvalue": eigenvector.eigenvalue });
         let values = Values::Score(eigenvector.score);
         Ok(Answer { iterations: Some(eigenvector.iterations), summary, values, ..answer })
     }
@@ -96,7 +93,7 @@ impl<V: WeightedView> Question<'_, V> {
             |katz| kernels::spot_check_katz(self.any, &config, katz),
             |katz| kernels::verify_katz(self.any, &config, katz),
         )?;
-        let summary = json!({ "alpha": config.alpha, "top": self.leaders(&katz.score) });
+        let summary = json!({ "alpha": config.alpha });
         let values = Values::Score(katz.score);
         Ok(Answer { iterations: Some(katz.iterations), summary, values, ..answer })
     }
@@ -146,7 +143,7 @@ impl<V: WeightedView> Question<'_, V> {
 
     fn with_sources(&self, answer: Answer, score: Vec<f64>, sources: usize) -> Answer {
         let mean = sum(&score) / f64::from(self.view.vertex_count().max(1));
-        let summary = json!({ "sources": sources, "mean": mean, "top": self.leaders(&score) });
+        let summary = json!({ "sources": sources, "mean": mean });
         Answer { summary, values: Values::Score(score), ..answer }
     }
 }

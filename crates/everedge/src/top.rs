@@ -11,9 +11,9 @@ use crate::answers::GRAIN;
 use crate::{Kernel, Values, View};
 
 impl View {
-    /// Adds to the result of a kernel what leads its values, if the result does not say so already: `top` has the farthest
-    /// or highest vertices with their values, or the largest components with their sizes; `edges` and `vertices` the
-    /// first of a list.
+    /// Adds to the result of a kernel what leads its values: `top` has the farthest or highest vertices with their values,
+    /// or the largest components with their sizes, `hubs` and `authorities` those of either; `edges`, `neighbors` and
+    /// `vertices` the first of a list. Adds nothing if `count` is 0.
     pub(crate) fn add_top(
         &self,
         kernel: Kernel,
@@ -21,6 +21,9 @@ impl View {
         count: usize,
         result: &mut Value,
     ) {
+        if count == 0 {
+            return;
+        }
         let positive = |value: f64| (value > 0.0).then_some(value);
         let (key, rows) = match values {
             Values::Depth(depths) => {
@@ -37,9 +40,10 @@ impl View {
             Values::Count(counts) => {
                 ("top", self.leaders(counts, count, |number| positive(number.into())))
             }
-            Values::Order(order) => {
-                let names = order.iter().take(count).map(|&v| self.json_name(v));
-                ("vertices", names.collect())
+            Values::Order(vertices) | Values::Vertices(vertices) => {
+                let names = vertices.iter().take(count).map(|&v| self.json_name(v));
+                let key = if kernel == Kernel::OneHop { "neighbors" } else { "vertices" };
+                (key, names.collect())
             }
             Values::Edges(edges, weights) => {
                 let row = |(at, &(u, v)): (usize, &(VertexId, VertexId))| {
@@ -49,11 +53,13 @@ impl View {
                 };
                 ("edges", edges.iter().enumerate().take(count).map(row).collect())
             }
-            Values::Label(_) | Values::Scores(_) | Values::Vertices(_) | Values::None => return,
+            Values::Scores([hubs, authorities]) => {
+                result["hubs"] = self.leaders(hubs, count, positive);
+                ("authorities", self.leaders(authorities, count, positive))
+            }
+            Values::Label(_) | Values::None => return,
         };
-        if let Value::Object(result) = result {
-            result.entry(key).or_insert(rows);
-        }
+        result[key] = rows;
     }
 
     /// Returns the names of the vertices of largest score with their values, the smaller id first among equals; `values`

@@ -418,7 +418,8 @@ impl Asked<'_> {
                 continue;
             }
             let view = self.timeline.view_of(view);
-            let report = view.answer(kernel, &options, &ranks)?;
+            let mut report = view.answer(kernel, &options, &ranks)?;
+            view.add_top(kernel, &report.values, TOP, &mut report.result);
             let is_read = self.keeps_values || goes_on;
             let values =
                 if is_read { report.values.by_id(kernel, &view, bound) } else { Values::None };
