@@ -314,9 +314,18 @@ mod tests {
 
     #[test]
     fn columns_are_distances_from_the_center() {
-        let edges = [("app", "c"), ("c", "x"), ("c", "y"), ("x", "z"), ("y", "x"), ("z", "c")];
+        let edges = [
+            ("app", "c"),
+            ("c", "x"),
+            ("c", "y"),
+            ("x", "z"),
+            ("y", "x"),
+            ("y", "w"),
+            // From here it is one edge to the center, and two from there.
+            ("z", "c"),
+        ];
         let layers = Layers::around("c", &edges, 4);
-        assert_eq!(layers.columns, [vec!["app"], vec!["c"], vec!["x", "y"], vec!["z"]]);
+        assert_eq!(layers.columns, [vec!["app", "z"], vec!["c"], vec!["x", "y"], vec!["w"]]);
         assert_eq!(layers.left_out, [0; 4]);
     }
 

@@ -80,7 +80,7 @@ fn an_empty_graph_has_a_page_without_nonsense() {
 #[test]
 fn lines_ask_for_the_version_that_is_shown() {
     let page = render(&small("a b"));
-    assert!(page.contains("everedge run pagerank 'graphs/a b' --top 15 --at 2"), "the shell");
+    assert!(page.contains("everedge run pagerank 'graphs/a b' --at 2 --top 15"), "the shell");
     assert!(
         page.contains(
             "graph = everedge.Timeline(&quot;graphs/a b&quot;, mode=&quot;r&quot;).at(2)"
