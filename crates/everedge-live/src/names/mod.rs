@@ -10,7 +10,7 @@
 //!   behind is never taken for a later one.
 //!
 //! # Cost
-//! DRAM: a string's bytes and 14 to 20 more, an integer 27 to 47 bytes ([`Names::bytes_announced`]). Opening reads
+//! DRAM: 17 to 26 bytes a name ([`Names::bytes_announced`]), and the bytes of a string. Opening reads
 //! the whole file, and keeps little of it in memory beside.
 //!
 //! # Recovery
@@ -19,6 +19,7 @@
 //! durable: each frame is fenced before the next one is stored. Names without an edge are no vertices; an edge
 //! without a name proves damage ([`Names::check_covers`]).
 
+mod places;
 mod table;
 
 use std::sync::atomic::AtomicU32;
@@ -26,9 +27,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use everedge_core::VertexId;
 use parking_lot::{RwLock, RwLockReadGuard};
-use rustc_hash::FxHashMap;
 
-use self::table::{Table, TextTable, check_count, table_bytes};
+use self::places::Places;
+use self::table::{Interned, Table};
 use crate::options::IdKind;
 use crate::{Error, Result};
 use everedge_medium::{Region, Site, Volume, crc_of_shared};
@@ -165,8 +166,8 @@ impl Names {
 
     fn empty(region: Region, ids: IdKind, salt: u32) -> Self {
         let table = match ids {
-            IdKind::Text => Table::Text(TextTable::default()),
-            _ => Table::Integer { by_id: Vec::new(), ids: FxHashMap::default() },
+            IdKind::Text => Table::Text(Interned::default()),
+            _ => Table::Integer(Interned::default()),
         };
         let state = State { table, end: 0, checksum: salt };
         Self { region, state: RwLock::new(state) }
@@ -175,7 +176,7 @@ impl Names {
     /// Returns what the names are: integers or strings, also while there are none.
     pub fn kind(&self) -> IdKind {
         match &self.state.read().table {
-            Table::Integer { .. } => IdKind::Integer,
+            Table::Integer(_) => IdKind::Integer,
             Table::Text(_) => IdKind::Text,
         }
     }
@@ -193,8 +194,8 @@ impl Names {
     /// Returns the name of a vertex, if it has one.
     pub fn name_of(&self, v: VertexId) -> Option<ExternalId> {
         match &self.state.read().table {
-            Table::Integer { by_id, .. } => by_id.get(v as usize).copied().map(ExternalId::Integer),
-            Table::Text(texts) => texts.get(v).map(|text| ExternalId::Text(text.into())),
+            Table::Integer(integers) => integers.names.get(v).map(ExternalId::Integer),
+            Table::Text(texts) => texts.names.get(v).map(|text| ExternalId::Text(text.into())),
         }
     }
 
@@ -217,7 +218,7 @@ impl Names {
     /// Returns the vertex of a name, if it is known. An integer map reads `name` as an integer.
     pub fn id_of(&self, name: &str) -> Option<VertexId> {
         match &self.state.read().table {
-            Table::Integer { ids, .. } => ids.get(&name.parse().ok()?).copied(),
+            Table::Integer(integers) => integers.find(name.parse().ok()?),
             Table::Text(texts) => texts.find(name),
         }
     }
@@ -225,7 +226,7 @@ impl Names {
     /// Returns the vertices of integer names, `None` for an unknown one.
     pub fn find_integers(&self, names: &[u64]) -> Vec<Option<VertexId>> {
         match &self.state.read().table {
-            Table::Integer { ids, .. } => names.iter().map(|name| ids.get(name).copied()).collect(),
+            Table::Integer(integers) => integers.find_all(names.iter().copied()),
             Table::Text(_) => vec![None; names.len()],
         }
     }
@@ -244,20 +245,8 @@ impl Names {
             return Err(Error::invalid("the graph's ids are integers, not strings"));
         };
         let known = texts.len();
-        let mut ids = Vec::with_capacity(names.len());
-        let mut outcome = Ok(());
-        for name in names {
-            match texts.intern(name) {
-                Ok(id) => ids.push(id),
-                Err(error) => {
-                    outcome = Err(error);
-                    break;
-                }
-            }
-        }
-        let outcome = outcome.and_then(|()| self.append_since(&mut state, known));
-        self.undo_on_error(&mut state, known, outcome)?;
-        Ok(ids)
+        let outcome = texts.intern_all(names);
+        self.kept(&mut state, known, outcome)
     }
 
     /// Returns the vertices of integer names; new names are durable on return.
@@ -266,22 +255,12 @@ impl Names {
     /// As [`Self::intern_texts`].
     pub fn intern_integers(&self, names: &[u64]) -> Result<Vec<VertexId>> {
         let mut state = self.state.write();
-        let Table::Integer { by_id, ids } = &mut state.table else {
+        let Table::Integer(integers) = &mut state.table else {
             return Err(Error::invalid("the graph's ids are strings, not integers"));
         };
-        let known = by_id.len() as u32;
-        let mut found = Vec::with_capacity(names.len());
-        for &name in names {
-            let id = *ids.entry(name).or_insert_with(|| {
-                by_id.push(name);
-                by_id.len() as u32 - 1
-            });
-            found.push(id);
-        }
-        let outcome = check_count(by_id.len());
-        let outcome = outcome.and_then(|()| self.append_since(&mut state, known));
-        self.undo_on_error(&mut state, known, outcome)?;
-        Ok(found)
+        let known = integers.len();
+        let outcome = integers.intern_all(names.iter().copied());
+        self.kept(&mut state, known, outcome)
     }
 
     /// Checks that every id below `vertex_bound` has a name.
@@ -303,7 +282,9 @@ impl Names {
         })
     }
 
-    fn undo_on_error(&self, state: &mut State, known: u32, outcome: Result<()>) -> Result<()> {
+    /// Keeps the names from `known` on if the call that added them and their frame succeed, or none of them.
+    fn kept<T>(&self, state: &mut State, known: u32, outcome: Result<T>) -> Result<T> {
+        let outcome = outcome.and_then(|ids| self.append_since(state, known).map(|()| ids));
         if outcome.is_err() {
             state.table.truncate(known);
         }
@@ -402,11 +383,9 @@ impl Announced {
 
     /// Returns how many bytes of memory a map of them takes while it is opened, and afterwards.
     fn memory_bytes(&self, ids: IdKind) -> u64 {
-        let table = match ids {
-            IdKind::Text => self.text_bytes + table_bytes(self.count, size_of::<VertexId>()),
-            _ => table_bytes(self.count, size_of::<(u64, VertexId)>()),
-        };
-        8 * self.count + table + self.file_bytes.min(2 * READ_BYTES)
+        let texts = if ids == IdKind::Text { self.text_bytes } else { 0 };
+        let table = 8 * self.count + Places::bytes_for(self.count);
+        texts + table + self.file_bytes.min(2 * READ_BYTES)
     }
 }
 
@@ -478,8 +457,8 @@ impl HeldNames<'_> {
     /// Returns the name of a vertex, if it has one.
     pub fn get(&self, v: VertexId) -> Option<NameRef<'_>> {
         match &self.0.table {
-            Table::Integer { by_id, .. } => by_id.get(v as usize).copied().map(NameRef::Integer),
-            Table::Text(texts) => texts.get(v).map(NameRef::Text),
+            Table::Integer(integers) => integers.names.get(v).map(NameRef::Integer),
+            Table::Text(texts) => texts.names.get(v).map(NameRef::Text),
         }
     }
 }
