@@ -31,7 +31,7 @@ lint:
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
 
 test-rust:
-	$(CARGO) test --workspace
+	$(CARGO) test --workspace --no-fail-fast
 
 # The extension comes from the build of the tests: with all targets, cargo chooses the same
 # features of the dependencies as for `cargo test`, and builds none of them twice.

@@ -14,7 +14,7 @@ mod view;
 pub mod watch;
 
 pub use bitmap::{AtomicBitmap, Bitmap};
-pub use csr::{Csr, CsrOptions, ListsError};
+pub use csr::{Csr, CsrOptions, ListsError, OutArrays};
 pub use homes::{HOME_SPAN, Homes};
 pub use numbering::Numbering;
 pub use random::{SplitMix64, scramble};

@@ -13,6 +13,7 @@ use arrow_array::types::{
     Float16Type, Float32Type, Float64Type,
 };
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, downcast_integer_array};
+use arrow_buffer::ArrowNativeType;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
@@ -382,8 +383,12 @@ fn take_ids<C: IdColumn>(array: &ArrayRef, rules: Rules) -> Result<C, Fault> {
     ids.reserve(array.len(), text_bytes(array));
     downcast_integer_array! {
         array => {
-            for (row, &id) in array.values().iter().enumerate() {
-                push_integer(id, &mut ids).map_err(|fault| Fault { at: row, ..fault })?;
+            // A negative number has its highest bit set.
+            let numbers = array.values().iter().map(|id| id.as_usize() as u64);
+            if !ids.push_numbers(numbers) {
+                for (row, &id) in array.values().iter().enumerate() {
+                    push_integer(id, &mut ids).map_err(|fault| Fault { at: row, ..fault })?;
+                }
             }
         }
         DataType::Utf8 => push_texts(array.as_string::<i32>().iter(), &mut ids, rules)?,

@@ -107,6 +107,12 @@ pub(crate) trait IdColumn: Default + Send {
     /// Appends an id that the format itself requires to be an integer.
     fn push_number(&mut self, id: u64) -> Result<(), Fault>;
 
+    /// Appends all of some integers if one look at all of them says that they are ids, and else none: they are
+    /// looked at one by one then. Returns whether they were appended.
+    fn push_numbers(&mut self, _: impl Iterator<Item = u64> + Clone) -> bool {
+        false
+    }
+
     /// Appends the id that is all of `field`.
     fn push_field(&mut self, field: &[u8]) -> Result<(), Fault>;
 
@@ -144,6 +150,16 @@ impl IdColumn for Vec<VertexId> {
     fn push_number(&mut self, id: u64) -> Result<(), Fault> {
         self.push(dense(id)?);
         Ok(())
+    }
+
+    fn push_numbers(&mut self, ids: impl Iterator<Item = u64> + Clone) -> bool {
+        const { assert!((MAX_VERTEX_ID + 1).is_power_of_two()) };
+        let all_bits = ids.clone().fold(0, |bits, id| bits | id);
+        let fit = all_bits <= MAX_VERTEX_ID.into();
+        if fit {
+            self.extend(ids.map(|id| id as VertexId));
+        }
+        fit
     }
 
     fn reserve(&mut self, ids: usize, _: usize) {

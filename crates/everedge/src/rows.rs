@@ -70,11 +70,10 @@ impl View {
     /// Returns the out-edges as a CSR by [row](Self::row_of): where those of each row begin, one more than rows, the rows
     /// that they lead to, and their weights if there are some. An undirected edge is one of both ends, a self-loop once.
     ///
-    /// Cost: every edge, and a copy of both directions.
+    /// Cost: every out-edge, on all threads.
     pub fn csr_arrays(&self) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
-        match self.copy(true) {
-            AnyView::Csr(csr) => csr.into_out_arrays(),
-            _ => unreachable!("a copy is a CSR"),
-        }
+        with_view!(&self.any, view => {
+            Csr::out_arrays_of(view, self.numbering(), self.is_weighted())
+        })
     }
 }

@@ -4,7 +4,7 @@ use std::mem;
 use std::ops::Range;
 use std::slice;
 
-use super::{EDGE_GRAIN, VERTEX_GRAIN};
+use super::{EDGE_GRAIN, OutArrays, VERTEX_GRAIN};
 use crate::{Edge, ListVisitor, VertexId, Wanted, memory, par, visit_ahead};
 
 /// How many lists of a range ahead the beginning of one is loaded.
@@ -101,6 +101,10 @@ impl Adjacency {
         let (offsets, parts) = lists.split(lists.targets.len() / EDGE_GRAIN + 1);
         par::for_each_task(parts, |part| part.fill_from_lists(offsets, &edges));
         lists
+    }
+
+    pub(super) fn into_arrays(self) -> OutArrays {
+        (self.offsets, self.targets, self.weights)
     }
 
     /// Makes room for as many targets as `offsets[v + 1]` says for each `v`, and the sums of

@@ -50,6 +50,10 @@ pub struct CsrOptions<'a> {
     pub declared: &'a [VertexId],
 }
 
+/// The out-neighbors of a CSR: where those of each id begin, of `vertex_bound + 1`, the neighbors, and their weights if
+/// there are some.
+pub type OutArrays = (Vec<u64>, Vec<VertexId>, Option<Vec<f32>>);
+
 /// A graph as a plain CSR.
 #[derive(Clone, Debug)]
 pub struct Csr {
@@ -173,11 +177,31 @@ impl Csr {
         self
     }
 
-    /// Returns the arrays of out-neighbors: where those of each id begin, of `vertex_bound + 1`, the neighbors, and their
-    /// weights if there are some.
-    pub fn into_out_arrays(self) -> (Vec<u64>, Vec<VertexId>, Option<Vec<f32>>) {
-        let Adjacency { offsets, targets, weights } = self.outgoing;
-        (offsets, targets, weights)
+    /// Copies the out-neighbors of `view` alone, with their weights if `weighted`, each vertex at its place of a numbering
+    /// if there is one; like [`Self::from_view`] if reading fails.
+    pub fn out_arrays_of<V: WeightedView>(
+        view: &V,
+        numbering: Option<&Numbering>,
+        weighted: bool,
+    ) -> OutArrays {
+        let Renaming { bound, ids } = numbering.map_or(Renaming::none(view), Renaming::places);
+        let old = |v: VertexId| ids.map_or(v, |ids| ids[v as usize]);
+        let new = |v| numbering.map_or(v, |numbering| numbering.place(v).unwrap_or(0));
+        let degree = |v| view.out_degree(old(v));
+        let lists = match weighted {
+            true => Adjacency::copy(bound, true, degree, |v| {
+                view.out_edges_by_age(old(v)).map(|(u, weight)| (new(u), weight))
+            }),
+            false => Adjacency::copy(bound, false, degree, |v| {
+                view.out_neighbors(old(v)).map(|u| (new(u), 1.0))
+            }),
+        };
+        lists.into_arrays()
+    }
+
+    /// Returns the arrays of out-neighbors.
+    pub fn into_out_arrays(self) -> OutArrays {
+        self.outgoing.into_arrays()
     }
 
     /// Returns the out-neighbors of `v` in the order of the source.

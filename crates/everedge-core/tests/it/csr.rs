@@ -36,6 +36,10 @@ fn check_builders(directed: bool, declared: &[VertexId], edges: &[Edge]) {
     assert_same(&Csr::from_weighted_view(&weighted), &weighted);
     assert_same(&Csr::from_edges(edges, None, options), &unweighted);
     assert_same(&Csr::from_view(&weighted), &unweighted);
+    let (copy, numbering) = (Csr::from_weighted_view(&weighted), Numbering::of(&weighted));
+    assert_eq!(Csr::out_arrays_of(&weighted, None, true), copy.into_out_arrays());
+    let copy = Csr::compact(&weighted, &numbering);
+    assert_eq!(Csr::out_arrays_of(&weighted, Some(&numbering), false), copy.into_out_arrays());
     check_lists(directed, edges, &weights);
 }
 
