@@ -164,6 +164,8 @@ def test_a_plot_has_a_line_for_each_vertex(graph: everedge.Graph) -> None:
     odd = graph.timeline.window().bfs(source="a").plot("_x", "$\\foo$")
     odd.figure.canvas.draw()
     assert [text.get_text() for text in odd.get_legend().get_texts()] == ["_x", r"\$\foo\$"]
+    with pytest.raises(everedge.InvalidInputError, match="plot.9, 3. draws several"):
+        depths.plot(["b", "c"])
     axes = depths.plot()
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["c", "d", "e"]
     gaps = axes.lines[2].get_ydata()

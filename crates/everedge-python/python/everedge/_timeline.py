@@ -15,7 +15,7 @@ import numpy.typing as npt
 from everedge import _native
 from everedge._arrow import Edges, Tabular, array_of
 from everedge._closing import Asked
-from everedge._columns import Id, is_id, told
+from everedge._columns import Id, is_id, no_id, told
 from everedge._errors import EveredgeError, InvalidInputError
 from everedge._files import (
     IdChoice,
@@ -556,8 +556,13 @@ class WindowValues(Tabular, WithoutItems, WithoutArithmetic, Generic[Scalar]):
         raise KeyError(version)
 
     def of(self, vertex: Id) -> npt.NDArray[Scalar]:
-        """Return the value of a vertex in each version. Raises `KeyError` if no version has it."""
-        row = self._vertices.row(vertex) if is_id(vertex) else None
+        """Return the value of a vertex in each version.
+
+        Raises `KeyError` if no version has it, `InvalidInputError` for what is no id.
+        """
+        if not is_id(vertex):
+            raise no_id(vertex, "plot(9, 3) draws several, and to_pandas()[ids] has the values of several")
+        row = self._vertices.row(vertex)
         if row is None:
             raise KeyError(vertex)
         at = self._vertices.index[row]
