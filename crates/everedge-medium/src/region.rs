@@ -23,6 +23,8 @@ use crate::{Error, Lack, Result};
 const RESERVE_BYTES: RangeInclusive<u64> = 1 << 36..=1 << 40;
 /// No device takes less of a file at once, so that one store dirties as much.
 const SECTOR_BYTES: u64 = 512;
+/// So many words, 64 KiB, are written by a call rather than stored where a file is mapped.
+const WRITTEN_WORDS_MIN: usize = 1 << 14;
 
 /// One file's bytes: its address is fixed for life, and it grows at its end. A clone is another
 /// handle to the same bytes.
@@ -480,6 +482,9 @@ impl Region {
 
     /// Stores `words` from the byte `offset` on, like [`store`](Self::store).
     ///
+    /// Cost: many words on a file are written by a call; stored where they are mapped, each new page of them has a fault
+    /// of its own, four times as much in all.
+    ///
     /// # Panics
     /// If `offset` is not a multiple of 4 or the words end beyond the region.
     #[inline]
@@ -488,12 +493,28 @@ impl Region {
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             o.store(region, offset, &bytes);
         });
+        if words.len() >= WRITTEN_WORDS_MIN && self.writes(offset, words) {
+            return;
+        }
         self.backing.fill_units(
             offset,
             words,
             |word| *word,
             |pair| u64::from(pair[0]) | u64::from(pair[1]) << 32,
         );
+    }
+
+    /// Writes words to the file, in whose pages the map shows them. Returns whether it did: a store says what is wrong with
+    /// the file otherwise.
+    #[cold]
+    fn writes(&self, offset: u64, words: &[u32]) -> bool {
+        let VolumeOptions { kind, .. } = self.shared.options;
+        let is_shared = kind == MediumKind::File && self.shared.access() == Access::Write;
+        let Some(file) = self.file().filter(|_| is_shared && cfg!(target_endian = "little")) else {
+            return false;
+        };
+        let within = self.backing.map.words(offset, words.len()).len();
+        file.write_at(offset, bytemuck::cast_slice(&words[..within])).is_ok()
     }
 
     /// Stores two double words from the byte `offset` on, each at once.

@@ -675,6 +675,7 @@ mod tests {
     use rustix::io::Errno;
 
     use super::*;
+    use crate::Site;
 
     /// The rename of the manifest came through, and the sync of its directory did not.
     #[test]
@@ -689,5 +690,37 @@ mod tests {
         assert!(matches!(volume.publish("more", b""), Err(Error::Poisoned { .. })), "{failed}");
         assert!(volume.undo_creation());
         assert!(!path.exists());
+    }
+
+    /// They are written by a call, and shown where the file is mapped.
+    #[test]
+    fn many_words_are_stored_where_few_are() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("graph");
+        let volume = Volume::create(&path, VolumeOptions::new(MediumKind::File)).unwrap();
+        let region = volume.create_region("words", 1 << 19).unwrap();
+        let words: Vec<u32> = (1..=1 << 16).collect();
+        region.store_words(4, &[7; 3]);
+        region.store_words(12, &words);
+        let found = |region: &Region| {
+            let words = region.words(4, words.len() + 3).iter();
+            words.map(|word| word.load(Ordering::Relaxed)).collect::<Vec<_>>()
+        };
+        let expected: Vec<u32> =
+            [7, 7].into_iter().chain(words.iter().copied()).chain([0]).collect();
+        assert_eq!(found(&region), expected);
+        region.flush(Site::Names, 0..region.len());
+        region.fence(Site::Names).unwrap();
+        let beyond = region.len() - 4 * words.len() as u64 + 4;
+        let refused = std::panic::AssertUnwindSafe(|| region.store_words(beyond, &words));
+        assert!(std::panic::catch_unwind(refused).is_err());
+        assert_eq!(path.join("words").metadata().unwrap().len(), region.len());
+        drop((region, volume));
+        let options = VolumeOptions::new(MediumKind::File);
+        let volume = Volume::open(&path, options, Access::Read).unwrap();
+        let region = volume.open_region("words").unwrap();
+        // A reader's map is its own.
+        region.store_words(4, &words);
+        assert_eq!(std::fs::read(path.join("words")).unwrap()[4..8], [7, 0, 0, 0]);
     }
 }
