@@ -229,12 +229,25 @@ fn for_each_integer(column: &ArrayRef, mut f: impl FnMut(u64)) {
     }
 }
 
+/// Returns the largest integer of a column that is not negative, or 0.
+fn largest_integer(column: &ArrayRef) -> u64 {
+    // A negative number has its highest bit set; what stands under a null may be any.
+    let by_bits = downcast_integer_array! {
+        column => column.values().iter().fold(0, |largest, id| u64::max(largest, id.as_usize() as u64)),
+        _ => u64::MAX,
+    };
+    if by_bits <= i64::MAX as u64 && column.null_count() == 0 {
+        return by_bits;
+    }
+    let mut largest = 0;
+    for_each_integer(column, |id| largest = largest.max(id));
+    largest
+}
+
 /// Returns the kind of integer ids that these columns hold, by all of their rows.
 pub(crate) fn ids_of_all(columns: &[ArrayRef], choices: &InputChoices) -> IdKind {
-    let (mut sample, mut largest) = (Sample::default(), 0);
-    for column in columns {
-        for_each_integer(column, |id| largest = largest.max(id));
-    }
+    let mut sample = Sample::default();
+    let largest = columns.iter().map(largest_integer).max().unwrap_or(0);
     let count: usize = columns.iter().map(|column| column.len()).sum();
     if is_dense(largest, 0) || !is_dense(largest, count as u64) {
         sample.add_number(largest);
