@@ -178,6 +178,7 @@ fn decode<T>(decoder: impl FnOnce() -> Result<T, ParquetError>) -> Result<T> {
 
 fn damaged(reason: impl Display) -> Error {
     let reason = reason.to_string();
+    let reason = reason.strip_prefix("External: ").unwrap_or(&reason);
     if reason.starts_with("NYI") || reason.contains("Disabled feature") {
         let what = format!("this Parquet file needs what is not read here: {reason}");
         let hint = Some("write it again with Zstandard, Snappy or no compression");

@@ -171,7 +171,8 @@ pub struct Pins {
     looked_at: AtomicU64,
     /// How many changes in place go on.
     changing: Mutex<u32>,
-    /// How long the next change in place waits for who copies: twice as long after each that began in vain.
+    /// How long the next change in place waits for who copies: twice as long after each that began in vain, half as long
+    /// after another.
     patience: Mutex<Duration>,
 }
 
@@ -273,7 +274,11 @@ impl Pins {
             }
             sleep(COPY_PAUSE);
         }
-        *patience = if is_taken_back { (*patience * 2).min(COPY_TIME_MAX) } else { COPY_TIME };
+        *patience = match is_taken_back {
+            true => (*patience * 2).min(COPY_TIME_MAX),
+            // That one reader had the time does not say that others have it.
+            false => (*patience / 2).max(COPY_TIME),
+        };
     }
 
     /// Takes all positions in the log back: who copies it begins anew.

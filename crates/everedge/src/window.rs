@@ -255,6 +255,15 @@ fn reached<Q: MonotoneQuery>(values: &[Q::Value]) -> Value {
     json!({ "reached": values.iter().filter(|&&value| value != Q::UNREACHED).count() })
 }
 
+/// Returns whether an answer names what leads it: one that no schedule gives without a run of the kernel.
+fn names_leaders(kernel: Kernel, values: &Values) -> bool {
+    match values {
+        Values::Score(_) => kernel != Kernel::Viterbi,
+        Values::Scores(_) | Values::Vertices(_) => true,
+        _ => false,
+    }
+}
+
 fn no_paths(kernel: Kernel) -> Error {
     Error::invalid(format!("{kernel} is no question about paths"))
 }
@@ -419,7 +428,9 @@ impl Asked<'_> {
             }
             let view = self.timeline.view_of(view);
             let mut report = view.answer(kernel, &options, &ranks)?;
-            view.add_top(kernel, &report.values, TOP, &mut report.result);
+            if names_leaders(kernel, &report.values) {
+                view.add_top(kernel, &report.values, TOP, &mut report.result);
+            }
             let is_read = self.keeps_values || goes_on;
             let values =
                 if is_read { report.values.by_id(kernel, &view, bound) } else { Values::None };

@@ -98,7 +98,9 @@ fn names_that_have_no_room_are_refused_before_they_take_it() {
             }
             Err(error) => {
                 let what = error.to_string();
-                assert!(what.contains("for the names of vertices"), "{what}");
+                // Where there is room for the names, there may be none yet for what comes after them.
+                let is_of_names = what.contains("for the names of vertices");
+                assert!(is_of_names || refused > 0, "{what}");
                 let would_do = what.split(" would do").next().unwrap().rsplit(' ').next().unwrap();
                 let would_do: u64 = would_do.parse().unwrap();
                 assert!(would_do > memory, "{what}");
