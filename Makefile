@@ -23,7 +23,7 @@ $(EVEREDGE): FORCE
 FORCE:
 
 # Everything that a change must pass.
-test: lint test-rust test-python ratios guide wheel-test
+test: lint test-rust test-python ratios guide
 
 lint:
 	$(CARGO) fmt --all --check
