@@ -482,8 +482,8 @@ impl Region {
 
     /// Stores `words` from the byte `offset` on, like [`store`](Self::store).
     ///
-    /// Cost: many words on a file are written by a call; stored where they are mapped, each new page of them has a fault
-    /// of its own, four times as much in all.
+    /// Cost: a copy. 64 KiB and more on a file are written by a call: stored where it is mapped, each new page would have a
+    /// fault of its own.
     ///
     /// # Panics
     /// If `offset` is not a multiple of 4 or the words end beyond the region.
