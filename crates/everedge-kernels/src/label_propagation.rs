@@ -107,7 +107,7 @@ pub fn label_propagation(
 fn found(view: &impl WeightedView, config: &LabelPropagationConfig) -> Result<LabelPropagation> {
     let network = Network::of(view, config.weighted)?;
     let mut random = SplitMix64::new(config.seed);
-    let order = shuffled(&network, &mut random);
+    let order = shuffled(&network, 1, &mut random);
     let label = (0..network.len()).collect();
     let mut labels = Labels { network: &network, label, salt: random.next_u64() };
     let weights = par::PerThread::new(|| Weights::new(0));
@@ -140,9 +140,8 @@ struct Labels<'a> {
 impl Labels<'_> {
     /// Returns the label that `v` takes over, if it is another one.
     fn next(&self, v: Node, weights: &mut Weights) -> Option<Node> {
-        for (u, weight) in self.network.links(v) {
-            weights.add(self.label[u as usize], weight);
-        }
+        let labeled = |(u, weight)| (self.label[u as usize], weight);
+        weights.add_all(self.network.links(v).map(labeled), |_| ());
         let own = self.label[v as usize];
         let stay = weights.of(own) * (1.0 + ROUNDING);
         let chance = |label: Node| scramble(self.salt ^ (u64::from(v) << 32 | u64::from(label)));

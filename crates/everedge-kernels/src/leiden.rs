@@ -263,9 +263,8 @@ impl Refinement<'_> {
 
     /// Lets `v`, the `i`th member, join the group that raises modularity most, if one does.
     fn join(&mut self, i: u32, v: Node, weights: &mut Weights) {
-        for (place, weight) in self.inside(v) {
-            weights.add(self.of[place as usize], weight);
-        }
+        let grouped = |(place, weight)| (self.of[place as usize], weight);
+        weights.add_all(self.inside(v).map(grouped), |_| ());
         let (mut best, mut most, mut between) = (None, 0.0, 0.0);
         weights.take(|group, linked| {
             let strengths = [i, group].map(|g| self.groups[g as usize].strength);

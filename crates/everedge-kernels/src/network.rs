@@ -9,14 +9,14 @@
 //! directions. Edges without weight are left out.
 //!
 //! # Cost
-//! 12 bytes for each link, at both of its nodes, and as many again while a network is made; 24 for
-//! each node. Rows are made in parallel, each in a fixed order: a network is the same for any number
+//! 4 bytes for each link, at both of its nodes, 12 unless all weigh 1, and as many again while a network is made; 24
+//! for each node. Rows are made in parallel, each in a fixed order: a network is the same for any number
 //! of threads.
 
 use std::ops::Range;
 
 use everedge_core::{
-    Direction, HOME_SPAN, SplitMix64, VertexId, WeightedView, par, scramble, watch,
+    Direction, HOME_SPAN, SplitMix64, VertexId, WeightedView, memory, par, scramble, watch,
 };
 
 use crate::{Error, Result};
@@ -29,6 +29,8 @@ const GRAIN: u32 = 1 << 10;
 const _: () = assert!(HOME_SPAN.is_multiple_of(GRAIN));
 /// Pieces of work into which groups are cut.
 const GROUP_PIECES: u32 = 1 << 8;
+/// So many places are loaded before the first of them is needed.
+const AHEAD: usize = 1 << 6;
 
 /// Calls `f(u, weight)` for the entries of the list of `v`; the weight is 1 unless edges are `weighted`.
 ///
@@ -98,7 +100,8 @@ pub(crate) struct Network {
     /// Where the links of each node end.
     ends: Vec<usize>,
     targets: Vec<Node>,
-    weights: Vec<f64>,
+    /// Of each link; 1 if there are none.
+    weights: Option<Vec<f64>>,
     loops: Vec<f64>,
     strength: Vec<f64>,
     /// The strength of all nodes.
@@ -151,14 +154,14 @@ impl Network {
         let parts = par::map_ranges(count, grain, |range| {
             threads.with(|weights| {
                 weights.reserve(count);
-                let mut rows = Self::default();
+                let members = range.clone().flat_map(|group| groups.members(group));
+                let mut rows = Self::with_room(members.map(|&v| self.row(v).len()).sum());
                 for group in range {
                     let mut own_loop = 0.0;
                     for &v in groups.members(group) {
                         own_loop += self.loops[v as usize];
-                        for (u, weight) in self.links(v) {
-                            weights.add(groups.of[u as usize], weight);
-                        }
+                        let of_group = |(u, weight)| (groups.of[u as usize], weight);
+                        weights.add_all(self.links(v).map(of_group), |_| ());
                     }
                     weights.take(|target, weight| match target == group {
                         // Its links are at both of their nodes.
@@ -171,6 +174,12 @@ impl Network {
             })
         });
         Self::joined(parts)
+    }
+
+    /// Returns a network without nodes yet, with room for so many links.
+    fn with_room(links: usize) -> Self {
+        let (targets, weights) = (Vec::with_capacity(links), Some(Vec::with_capacity(links)));
+        Self { targets, weights, ..Self::default() }
     }
 
     /// Adds an entry of the list of `v` to its row.
@@ -189,49 +198,59 @@ impl Network {
             return;
         }
         let begin = self.ends.last().copied().unwrap_or(0);
-        if self.targets.len() > begin
-            && let (Some(&last), Some(sum)) = (self.targets.last(), self.weights.last_mut())
-            && last == target
-        {
-            *sum += weight;
+        if self.targets.len() > begin && self.targets.last() == Some(&target) {
+            if let Some(last) = self.weigh().last_mut() {
+                *last += weight;
+            }
             return;
         }
+        if weight != 1.0 {
+            self.weigh();
+        }
+        if let Some(weights) = &mut self.weights {
+            weights.push(weight);
+        }
         self.targets.push(target);
-        self.weights.push(weight);
+    }
+
+    /// Returns the weights of links; from now on each has one.
+    fn weigh(&mut self) -> &mut Vec<f64> {
+        self.weights.get_or_insert_with(|| vec![1.0; self.targets.len()])
     }
 
     fn end_row(&mut self, own_loop: f64) {
         let begin = self.ends.last().copied().unwrap_or(0);
-        let linked: f64 = self.weights[begin..].iter().sum();
+        let linked = match &self.weights {
+            Some(weights) => weights[begin..].iter().sum(),
+            None => (self.targets.len() - begin) as f64,
+        };
         self.ends.push(self.targets.len());
         self.loops.push(own_loop);
         self.strength.push(linked + 2.0 * own_loop);
     }
 
     /// Puts rows one after the other.
-    fn joined(parts: Vec<Self>) -> Self {
-        let count = |len: fn(&Self) -> usize| parts.iter().map(len).sum::<usize>();
-        let (nodes, links) = (count(|part| part.ends.len()), count(|part| part.targets.len()));
-        let mut all = Self {
-            ends: Vec::with_capacity(nodes),
-            targets: Vec::with_capacity(links),
-            weights: Vec::with_capacity(links),
-            loops: Vec::with_capacity(nodes),
-            strength: Vec::with_capacity(nodes),
-            total: 0.0,
-            one_sided: 0,
-        };
-        for part in parts {
-            let begin = all.targets.len();
-            all.ends.extend(part.ends.iter().map(|end| begin + end));
-            all.targets.extend_from_slice(&part.targets);
-            all.weights.extend_from_slice(&part.weights);
-            all.loops.extend_from_slice(&part.loops);
-            all.strength.extend_from_slice(&part.strength);
-            all.one_sided = all.one_sided.wrapping_add(part.one_sided);
+    fn joined(mut parts: Vec<Self>) -> Self {
+        let are_weighted = parts.iter().any(|part| part.weights.is_some());
+        if are_weighted {
+            parts.iter_mut().for_each(|part| _ = part.weigh());
         }
-        all.total = all.strength.iter().sum();
-        all
+        let mut ends = Vec::with_capacity(parts.iter().map(|part| part.ends.len()).sum());
+        for part in &parts {
+            let begin = ends.last().copied().unwrap_or(0);
+            ends.extend(part.ends.iter().map(|end| begin + end));
+        }
+        let strength = column(&parts, |part| &part.strength);
+        Self {
+            ends,
+            targets: column(&parts, |part| &part.targets),
+            weights: are_weighted
+                .then(|| column(&parts, |part| part.weights.as_deref().unwrap_or_default())),
+            loops: column(&parts, |part| &part.loops),
+            total: strength.iter().sum(),
+            strength,
+            one_sided: parts.iter().fold(0, |sum, part| sum.wrapping_add(part.one_sided)),
+        }
     }
 
     pub(crate) fn len(&self) -> u32 {
@@ -247,7 +266,9 @@ impl Network {
     #[inline]
     pub(crate) fn links(&self, v: Node) -> impl Iterator<Item = (Node, f64)> + '_ {
         let row = self.row(v);
-        self.targets[row.clone()].iter().copied().zip(self.weights[row].iter().copied())
+        let weights = self.weights.as_ref().map_or(&[][..], |weights| &weights[row.clone()]);
+        let weight = |i: usize| weights.get(i).copied().unwrap_or(1.0);
+        self.targets[row].iter().enumerate().map(move |(i, &u)| (u, weight(i)))
     }
 
     pub(crate) fn strength(&self, v: Node) -> f64 {
@@ -271,8 +292,25 @@ impl Network {
     }
 }
 
+/// Copies an array of each part into one, the parts by all threads.
+fn column<T: Copy + Default + Send + Sync>(
+    parts: &[Network],
+    of: impl Fn(&Network) -> &[T],
+) -> Vec<T> {
+    let mut all = par::collect(parts.iter().map(|part| of(part).len()).sum(), |_| T::default());
+    let mut rest = &mut all[..];
+    let mut tasks = Vec::with_capacity(parts.len());
+    for part in parts {
+        let (place, behind) = rest.split_at_mut(of(part).len());
+        tasks.push((place, of(part)));
+        rest = behind;
+    }
+    par::for_each_task(tasks, |(place, own)| place.copy_from_slice(own));
+    all
+}
+
 /// Adds up weights by node, or by what else is a small number.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Weights {
     /// 0 where nothing was added.
     sums: Vec<f64>,
@@ -283,9 +321,8 @@ pub(crate) struct Weights {
 
 impl Weights {
     pub(crate) fn new(bound: u32) -> Self {
-        let mut weights = Self { sums: Vec::new(), met: Vec::new(), count: 0 };
-        weights.reserve(bound);
-        weights
+        let sums = par::collect(bound as usize, |_| 0.0);
+        Self { sums, met: par::collect(bound as usize + 1, |_| 0), count: 0 }
     }
 
     /// Makes room for numbers below `bound`.
@@ -296,14 +333,39 @@ impl Weights {
         }
     }
 
-    /// Adds a weight above 0.
     #[inline]
-    pub(crate) fn add(&mut self, number: u32, weight: f64) {
+    fn add(&mut self, number: u32, weight: f64) {
         let sum = &mut self.sums[number as usize];
         // Without a branch: nobody foresees which numbers are new.
         self.met[self.count] = number;
         self.count += usize::from(*sum == 0.0);
         *sum += weight;
+    }
+
+    /// Adds weights above 0 by number. The places of some numbers are loaded at once, for one after the other they would
+    /// wait for each other; `load` begins to load what else is kept of a number.
+    #[inline]
+    pub(crate) fn add_all(
+        &mut self,
+        mut weights: impl Iterator<Item = (u32, f64)>,
+        load: impl Fn(u32),
+    ) {
+        let mut ahead = [(0, 0.0); AHEAD];
+        loop {
+            let mut count = 0;
+            for (place, (number, weight)) in ahead.iter_mut().zip(&mut weights) {
+                memory::prefetch(&self.sums[number as usize..]);
+                load(number);
+                *place = (number, weight);
+                count += 1;
+            }
+            for &(number, weight) in &ahead[..count] {
+                self.add(number, weight);
+            }
+            if count < AHEAD {
+                return;
+            }
+        }
     }
 
     #[inline]
@@ -368,14 +430,16 @@ impl Groups {
     }
 }
 
-/// Returns the nodes of `network` that have links, in random order.
-pub(crate) fn shuffled(network: &Network, random: &mut SplitMix64) -> Vec<Node> {
-    let mut nodes: Vec<_> = (0..network.len()).filter(|&v| !network.row(v).is_empty()).collect();
-    for i in (1..nodes.len()).rev() {
-        nodes.swap(i, random.below(i as u64 + 1) as usize);
+/// Returns the nodes of `network` that have links: runs of so many neighboring ones in random order.
+pub(crate) fn shuffled(network: &Network, run: u32, random: &mut SplitMix64) -> Vec<Node> {
+    let mut runs: Vec<_> = (0..network.len().div_ceil(run)).collect();
+    for i in (1..runs.len()).rev() {
+        runs.swap(i, random.below(i as u64 + 1) as usize);
         if i.is_multiple_of(1 << 16) {
             watch::check();
         }
     }
-    nodes
+    let nodes = |i: u32| i * run..network.len().min((i * run).saturating_add(run));
+    let has_links = |&v: &Node| !network.row(v).is_empty();
+    runs.into_iter().flat_map(nodes).filter(has_links).collect()
 }
