@@ -22,8 +22,8 @@ $(EVEREDGE): FORCE
 
 FORCE:
 
-# Everything that a change must pass.
-test: lint test-rust test-python ratios guide
+# Everything that a change must pass. The wheel, which is built anew as users get it, comes last.
+test: lint test-rust test-python ratios guide wheel-test
 
 lint:
 	$(CARGO) fmt --all --check

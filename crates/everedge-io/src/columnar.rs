@@ -244,10 +244,23 @@ fn largest_integer(column: &ArrayRef) -> u64 {
     largest
 }
 
+/// Returns a number that is as large as the largest of a column, and less than twice as large.
+fn bound_of_integers(column: &ArrayRef) -> u64 {
+    downcast_integer_array! {
+        // No number has a bit that is in none of them.
+        column => column.values().iter().fold(0, |bits, id| bits | id.as_usize() as u64),
+        _ => u64::MAX,
+    }
+}
+
 /// Returns the kind of integer ids that these columns hold, by all of their rows.
 pub(crate) fn ids_of_all(columns: &[ArrayRef], choices: &InputChoices) -> IdKind {
     let mut sample = Sample::default();
-    let largest = columns.iter().map(largest_integer).max().unwrap_or(0);
+    let largest_of = |of: fn(&ArrayRef) -> u64| columns.iter().map(of).max().unwrap_or(0);
+    let mut largest = largest_of(bound_of_integers);
+    if !is_dense(largest, 0) {
+        largest = largest_of(largest_integer);
+    }
     let count: usize = columns.iter().map(|column| column.len()).sum();
     if is_dense(largest, 0) || !is_dense(largest, count as u64) {
         sample.add_number(largest);

@@ -408,13 +408,15 @@ impl View {
         edges(py, self.handle.get()?)
     }
 
-    /// Returns the out-edges as a CSR by row.
+    /// Returns the out-edges as a CSR by row; where edges carry no weights, 1 for each if `ones`.
+    #[pyo3(signature = (*, ones = false))]
     #[expect(clippy::type_complexity, reason = "three arrays, of which one may be missing")]
     fn csr<'py>(
         &self,
         py: Python<'py>,
+        ones: bool,
     ) -> PyResult<(Column<'py, u64>, Column<'py, u32>, Option<Column<'py, f32>>)> {
-        let (starts, rows, weights) = self.read(py, |view| view.csr_arrays())?;
+        let (starts, rows, weights) = self.read(py, |view| view.csr_arrays(ones))?;
         let weights = weights.map(|weights| weights.into_pyarray(py));
         Ok((starts.into_pyarray(py), rows.into_pyarray(py), weights))
     }

@@ -190,8 +190,8 @@ impl Kernel {
             Self::Closeness | Self::Harmonic => (360, 0),
             // Links of both ends have weights of eight bytes, and are sorted.
             Self::LabelPropagation => (44 + 5 * threads, 67),
-            Self::Louvain => (116 + 2 * threads, 67),
-            Self::Leiden => (152 + 2 * threads, 67),
+            Self::Louvain => (116 + 12 * threads, 67),
+            Self::Leiden => (152 + 12 * threads, 67),
         };
         // What a damaged manifest says may be any number.
         vertices.saturating_mul(of_vertex).saturating_add(edges.saturating_mul(of_edge))

@@ -4,7 +4,7 @@
 //! graph, kernels run on a compact copy ([`Numbering`]), and a vertex stands at its place among the
 //! vertices in ascending order.
 
-use everedge_core::{Csr, Numbering, VertexId};
+use everedge_core::{Csr, Numbering, VertexId, par};
 
 use crate::View;
 use crate::any_view::{AnyView, with_view};
@@ -68,12 +68,15 @@ impl View {
     }
 
     /// Returns the out-edges as a CSR by [row](Self::row_of): where those of each row begin, one more than rows, the rows
-    /// that they lead to, and their weights if there are some. An undirected edge is one of both ends, a self-loop once.
+    /// that they lead to, and their weights; where there are none, 1 for each if `ones`. An undirected edge is one of both
+    /// ends, a self-loop once.
     ///
     /// Cost: every out-edge, on all threads.
-    pub fn csr_arrays(&self) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
-        with_view!(&self.any, view => {
+    pub fn csr_arrays(&self, ones: bool) -> (Vec<u64>, Vec<u32>, Option<Vec<f32>>) {
+        let (starts, rows, weights) = with_view!(&self.any, view => {
             Csr::out_arrays_of(view, self.numbering(), self.is_weighted())
-        })
+        });
+        let weights = weights.or_else(|| ones.then(|| par::collect(rows.len(), |_| 1.0)));
+        (starts, rows, weights)
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::slice;
 
 use super::{EDGE_GRAIN, OutArrays, VERTEX_GRAIN};
-use crate::{Edge, ListVisitor, VertexId, Wanted, memory, par, visit_ahead};
+use crate::{Direction, Edge, GraphView, ListVisitor, VertexId, Wanted, memory, par, visit_ahead};
 
 /// How many lists of a range ahead the beginning of one is loaded.
 const RANGE_READ_AHEAD: usize = 16;
@@ -26,6 +26,14 @@ struct Part<'a> {
     targets: &'a mut [VertexId],
     /// Empty if the graph has no weights.
     weights: &'a mut [f32],
+}
+
+/// Puts the neighbors of a run of vertices where they belong.
+struct Filler<'a> {
+    offsets: &'a [u64],
+    /// Where the first list begins.
+    begin: usize,
+    targets: &'a mut [VertexId],
 }
 
 /// At which of its ends an edge is kept.
@@ -100,6 +108,24 @@ impl Adjacency {
         let mut lists = Self::with_counts(offsets, weighted);
         let (offsets, parts) = lists.split(lists.targets.len() / EDGE_GRAIN + 1);
         par::for_each_task(parts, |part| part.fill_from_lists(offsets, &edges));
+        lists
+    }
+
+    /// Copies the neighbors that `view` shows, without weights.
+    pub(super) fn of_view(view: &impl GraphView, direction: Direction) -> Self {
+        let mut offsets = par::collect(view.vertex_bound() as usize + 1, |_| 0_u64);
+        par::map_chunks_mut(&mut offsets[1..], VERTEX_GRAIN, |first, counts| {
+            let range = first as u32..(first + counts.len()) as u32;
+            view.for_each_degree(direction, range, |v, degree| {
+                counts[v as usize - first] = u64::from(degree);
+            });
+        });
+        let mut lists = Self::with_counts(offsets, false);
+        let (offsets, parts) = lists.split(lists.targets.len() / EDGE_GRAIN + 1);
+        par::for_each_task(parts, |Part { vertices, targets, .. }| {
+            let begin = offsets[vertices.start as usize] as usize;
+            view.visit_neighbors(direction, vertices, &mut Filler { offsets, begin, targets });
+        });
         lists
     }
 
@@ -269,6 +295,25 @@ impl Iterator for WeightedNeighbors<'_> {
     }
 }
 
+impl ListVisitor for Filler<'_> {
+    const STOPS_EARLY: bool = false;
+
+    fn wants(&self, _: VertexId) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, v: VertexId, neighbors: impl Iterator<Item = VertexId>) {
+        let Range { start, end } = range_of(self.offsets, v);
+        let mut places = self.targets[start - self.begin..end - self.begin].iter_mut();
+        neighbors.for_each(|neighbor| {
+            if let Some(place) = places.next() {
+                *place = neighbor;
+            }
+        });
+    }
+}
+
 impl Part<'_> {
     /// Puts every edge with an end in this part where it belongs.
     fn fill_from_edges(self, offsets: &[u64], edges: &impl Edges) {
@@ -300,12 +345,16 @@ impl Part<'_> {
         for v in self.vertices {
             let range = range_of(offsets, v);
             let range = range.start - begin..range.end - begin;
-            for (slot, (target, weight)) in range.zip(edges(v)) {
-                self.targets[slot] = target;
-                if let Some(place) = self.weights.get_mut(slot) {
+            let mut places = self.targets[range.clone()].iter_mut();
+            let mut weights = self.weights.get_mut(range).unwrap_or_default().iter_mut();
+            edges(v).for_each(|(target, weight)| {
+                if let Some(place) = places.next() {
+                    *place = target;
+                }
+                if let Some(place) = weights.next() {
                     *place = weight;
                 }
-            }
+            });
         }
     }
 

@@ -109,10 +109,14 @@ impl Csr {
     /// Where the view shows fewer neighbors than a degree says, because reading them failed, the
     /// copy has vertex 0 instead: it is worth nothing then, and the view knows why.
     pub fn from_view<V: GraphView>(view: &V) -> Self {
-        let plain = |v| (v, 1.0);
-        let outgoing = |v| view.out_neighbors(v).map(plain);
-        let incoming = |v| view.in_neighbors(v).map(plain);
-        Self::copy(view, Renaming::none(view), false, outgoing, incoming)
+        let outgoing = Adjacency::of_view(view, Direction::Out);
+        let incoming = view.is_directed().then(|| match view.has_in_neighbors() {
+            true => Adjacency::of_view(view, Direction::In),
+            false => outgoing.reversed(),
+        });
+        let vertices = Bitmap::from_fn(view.vertex_bound(), |v| view.is_vertex(v));
+        let vertex_count = vertices.count();
+        Self { outgoing, incoming, vertices, vertex_count, edge_count: view.edge_count() }
     }
 
     /// Copies `view` with its weights, the edges of a pair in the order in which they came; like [`Self::from_view`] if reading
@@ -184,6 +188,9 @@ impl Csr {
         numbering: Option<&Numbering>,
         weighted: bool,
     ) -> OutArrays {
+        if numbering.is_none() && !weighted {
+            return Adjacency::of_view(view, Direction::Out).into_arrays();
+        }
         let Renaming { bound, ids } = numbering.map_or(Renaming::none(view), Renaming::places);
         let old = |v: VertexId| ids.map_or(v, |ids| ids[v as usize]);
         let new = |v| numbering.map_or(v, |numbering| numbering.place(v).unwrap_or(0));

@@ -477,7 +477,7 @@ class Reading(WithoutLength, ABC):
 
         edge_bytes = _SCIPY if self.directed else _SCIPY_UNDIRECTED
         with self._view_beside(vertex_bytes=_SCIPY_VERTEX, edge_bytes=edge_bytes) as view:
-            starts, rows, weight = view._native.csr()
+            starts, rows, weight = view._native.csr(ones=True)
             index, is_simple = view._vertices.index, view._native.is_simple()
         if len(starts) - 1 > len(index):
             # Ids without a vertex have no row.
@@ -487,8 +487,6 @@ class Reading(WithoutLength, ABC):
             rows = place[rows]
         kind = np.int32 if len(rows) < 1 << 31 else np.int64
         columns = rows.view(np.int32).astype(kind, copy=False)
-        if weight is None:
-            weight = np.ones(len(rows), np.float32)
         shape = (len(index), len(index))
         matrix = scipy.sparse.csr_array((weight, columns, starts.astype(kind)), shape=shape)
         if not is_simple:
