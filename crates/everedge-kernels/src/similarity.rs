@@ -28,9 +28,10 @@
 //! are the same for any number of threads.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap};
 
 use everedge_core::{Edge, GraphView, VertexId, par, watch};
+use rustc_hash::FxHashMap;
 
 use crate::both_ways::BothWays;
 use crate::error::{check_vertex, require};
@@ -122,7 +123,7 @@ pub fn similarity(view: &impl GraphView, pairs: &[Edge], measure: Similarity) ->
     };
     let mut order: Vec<_> = par::collect(pairs.len(), |place| (ends(place), place));
     par::sort_by_key(&mut order, |((hub, _), _)| *hub);
-    let threads = par::PerThread::new(HashMap::new);
+    let threads = par::PerThread::new(FxHashMap::default);
     let scores = par::map_chunks(&order, GRAIN, |order| {
         threads.with(|degrees| {
             let of_hub = order.chunk_by(|a, b| a.0.0 == b.0.0);
@@ -157,7 +158,7 @@ fn score(
     hub: &[VertexId],
     v: VertexId,
     measure: Similarity,
-    degrees: &mut HashMap<VertexId, usize>,
+    degrees: &mut FxHashMap<VertexId, usize>,
 ) -> f64 {
     let list = simple_neighbors(view, v);
     if measure == PreferentialAttachment {

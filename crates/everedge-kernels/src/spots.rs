@@ -10,10 +10,10 @@
 //! Of lists longer than [`LIST_MAX`] only the beginning is seen, and equations over whole lists are
 //! left out there. The same graph has the same spots each time.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use everedge_core::{GraphView, SplitMix64, VertexId, par};
+use rustc_hash::FxHashSet;
 
 use crate::Result;
 
@@ -108,7 +108,7 @@ pub(crate) fn reached<I: Iterator<Item = VertexId>>(
     edges_max: usize,
     neighbors: impl Fn(VertexId) -> I,
 ) -> Option<Vec<VertexId>> {
-    let (mut seen, mut list) = (HashSet::from([start]), vec![start]);
+    let (mut seen, mut list) = (FxHashSet::from_iter([start]), vec![start]);
     let (mut next, mut left) = (0, edges_max);
     while let Some(&u) = list.get(next) {
         next += 1;
