@@ -104,11 +104,8 @@ fn found(view: &impl WeightedView, config: &LeidenConfig) -> Result<Communities>
         rounds += 1;
         watch::note(rounds.into(), config.iterations_max.into());
         let mut iteration = Iteration { resolution: config.resolution, random: &mut random };
-        let moves;
-        (community, moves) = iteration.run(&network, community);
-        let groups = Groups::new(community);
-        let found = network.of_groups(&groups).modularity(config.resolution);
-        community = groups.of;
+        let Outcome { node, modularity: found, moves } = iteration.run(&network, community);
+        community = node;
         is_stable = moves == 0;
         let before = std::mem::replace(&mut modularity, found);
         if config.tolerance > 0.0 && found - before <= config.tolerance {
@@ -118,6 +115,15 @@ fn found(view: &impl WeightedView, config: &LeidenConfig) -> Result<Communities>
     Ok(Communities { community: named(view, &community), modularity, rounds, is_stable })
 }
 
+/// What an iteration ends with.
+struct Outcome {
+    /// The community of each node of the first level.
+    node: Vec<Node>,
+    modularity: f64,
+    /// How often a node moved, on all levels.
+    moves: u64,
+}
+
 /// What the levels of an iteration share.
 struct Iteration<'a> {
     resolution: f64,
@@ -125,9 +131,8 @@ struct Iteration<'a> {
 }
 
 impl Iteration<'_> {
-    /// Begins with each node of `first` in the given community; returns its last one, and how often a
-    /// node moved.
-    fn run(&mut self, first: &Network, community: Vec<u32>) -> (Vec<u32>, u64) {
+    /// Begins with each node of `first` in the given community. The last level's nodes are the communities.
+    fn run(&mut self, first: &Network, community: Vec<u32>) -> Outcome {
         // The node of each first one in the network of the level.
         let mut node: Vec<_> = (0..first.len()).collect();
         let (mut network, mut community) = (None, community);
@@ -138,14 +143,18 @@ impl Iteration<'_> {
             let moves = communities.move_nodes(level, self.resolution, self.random);
             all_moves += moves;
             let groups = Groups::new(communities.of);
+            let ended = |node| {
+                let modularity = level.modularity(self.resolution);
+                Outcome { node, modularity, moves: all_moves }
+            };
             if groups.len() == level.len() && moves == 0 {
-                return (node, all_moves);
+                return ended(node);
             }
             let mut refined = refine(level, &groups, self.resolution);
             if refined.len() == level.len() && groups.len() < level.len() {
                 refined = connected(level, &groups);
                 if refined.len() == level.len() {
-                    return (node, all_moves);
+                    return ended(node);
                 }
             }
             rename(&mut node, &refined.of);
