@@ -14,9 +14,9 @@
 //! community.
 //!
 //! # Cost
-//! A level reads every link of its network a few times; the first is the largest by far. 24 bytes for
-//! each edge and 80 for each id, and as many for each edge again while the first network is made.
-//! Networks are made by all threads, nodes are moved by one. A seed has one answer, whatever the threads.
+//! A level reads every link of its network a few times; the first is the largest by far. 8 bytes for each edge, 24
+//! unless all weigh 1, as many again while the first network is made, and 80 for each id and 12 for each id and thread.
+//! Networks are made, and nodes choose, on all threads; one moves them. A seed has one answer, whatever the threads.
 
 use everedge_core::{SplitMix64, WeightedView, par, watch};
 
