@@ -244,7 +244,7 @@ fn largest_integer(column: &ArrayRef) -> u64 {
     largest
 }
 
-/// Returns a number that is as large as the largest of a column, and less than twice as large.
+/// Returns a number that no id of a column is above, less than twice the largest unless one is negative or missing.
 fn bound_of_integers(column: &ArrayRef) -> u64 {
     downcast_integer_array! {
         // No number has a bit that is in none of them.
