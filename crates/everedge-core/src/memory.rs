@@ -41,6 +41,14 @@ pub(crate) fn collect<T: Send>(
     items
 }
 
+/// Returns `len` zeros, in huge pages where they fit; pages that nothing is stored to take no memory.
+pub fn zeros<T: Copy + Default>(len: usize) -> Vec<T> {
+    // The system gives pages of zeros, which nobody has to fill.
+    let mut items = vec![T::default(); len];
+    ask_for_huge_pages(&mut items);
+    items
+}
+
 /// Asks for huge pages where `items` covers them whole. An answer is not needed: small pages serve
 /// as well.
 fn ask_for_huge_pages<T>(items: &mut [T]) {
@@ -94,6 +102,7 @@ mod tests {
             items.extend(0..len as u64);
             assert_eq!(items.last().copied(), (len as u64).checked_sub(1));
             prefetch(&items);
+            assert!(zeros::<u32>(len).iter().all(|&zero| zero == 0));
         }
         ask_for_huge_pages::<()>(&mut [(); 10]);
     }

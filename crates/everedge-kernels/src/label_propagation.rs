@@ -187,12 +187,14 @@ impl Labels<'_> {
             self.salt = random.next_u64();
             let Some(label) = self.next(v, &mut weights) else { continue };
             self.label[v as usize] = label;
-            for (u, _) in self.network.links(v) {
+            let joins = |&u: &Node| {
                 let is_other = self.label[u as usize] != label;
-                if is_other && !std::mem::replace(&mut is_queued[u as usize], true) {
-                    queue.push_back(u);
-                }
-            }
+                is_other && !std::mem::replace(&mut is_queued[u as usize], true)
+            };
+            let mut joining: Vec<_> = self.network.links(v).map(|(u, _)| u).filter(joins).collect();
+            // In one order, whatever that of the list.
+            joining.sort_unstable();
+            queue.extend(joining);
         }
     }
 }

@@ -6,7 +6,8 @@
 //! it joins nodes that are linked well with the rest of the community into groups. These groups, not
 //! the communities, are the nodes of the next level; at first they are in the communities where they
 //! were found, which so can be split again. An iteration ends when each node is a community and no node
-//! moves; the next one begins with its communities.
+//! moves; the next one begins with its communities ([`levels`](crate::levels)), and the first one with those of an
+//! iteration without refinement, which takes less and ends as well.
 //!
 //! A group is grown along links, so it is connected, and so is every community in the end. No two
 //! communities have more modularity as one.
@@ -17,20 +18,21 @@
 //! Source: Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing well-connected
 //! communities", Scientific Reports 2019, with modularity as the quality. Differences: refinement
 //! takes the best group, not a random one of the better ones, as in Sahu, "Fast Leiden Algorithm for
-//! Community Detection in Shared Memory Setting", ICPP 2024; communities are refined in parallel.
+//! Community Detection in Shared Memory Setting", ICPP 2024; communities are refined in parallel; the start is an
+//! iteration of Louvain.
 //!
 //! # Cost
-//! As [`louvain`](crate::louvain()), and a visit of each node of each level for its refinement; later
-//! iterations take less. Where refinement makes few groups, the next level has nearly as many links, of 24 bytes an
-//! edge. 40 bytes more for each id than [`louvain`](crate::louvain()). A seed has one answer, whatever the threads.
+//! As an iteration of [`louvain`](crate::louvain()), and then, for each of its own iterations, about half as much and a
+//! visit of each node of each level for its refinement. Where refinement makes few groups, the next level has nearly as
+//! many links, of 24 bytes an edge. 40 bytes more for each id than [`louvain`](crate::louvain()). A seed has one
+//! answer, whatever the threads and the order of lists.
 
 use everedge_core::{SplitMix64, WeightedView, par, watch};
 
 use crate::Result;
 use crate::communities::{Communities, Found, named};
 use crate::convergence::check_tolerance;
-use crate::louvain::rename;
-use crate::moving;
+use crate::levels::Levels;
 use crate::network::{Groups, Network, Node, Weights, check_resolution};
 
 const KERNEL: &str = "leiden";
@@ -96,72 +98,37 @@ pub fn leiden(view: &impl WeightedView, config: &LeidenConfig) -> Result<Communi
 
 fn found(view: &impl WeightedView, config: &LeidenConfig) -> Result<Communities> {
     let network = Network::of(view, config.weighted)?;
-    let mut random = SplitMix64::new(config.seed);
-    let mut community: Vec<_> = (0..network.len()).collect();
-    let mut modularity = network.modularity(config.resolution);
+    let random = &mut SplitMix64::new(config.seed);
+    let mut levels = Levels { first: &network, resolution: config.resolution, random };
+    let mut found = levels.single();
     let (mut rounds, mut is_stable) = (0, false);
+    if config.iterations_max > 0 {
+        watch::note(0, config.iterations_max.into());
+        found = levels.iterate(found, |_, _| None, |_, _| true);
+    }
     while rounds < config.iterations_max && !is_stable {
         rounds += 1;
         watch::note(rounds.into(), config.iterations_max.into());
-        let mut iteration = Iteration { resolution: config.resolution, random: &mut random };
-        let Outcome { node, modularity: found, moves } = iteration.run(&network, community);
-        community = node;
-        is_stable = moves == 0;
-        let before = std::mem::replace(&mut modularity, found);
-        if config.tolerance > 0.0 && found - before <= config.tolerance {
+        let before = found.modularity;
+        let parts = |level: &Network, communities: &Groups| {
+            Some(parts(level, communities, config.resolution))
+        };
+        found = levels.iterate(found, parts, |_, _| true);
+        is_stable = found.moves == 0;
+        if config.tolerance > 0.0 && found.modularity - before <= config.tolerance {
             break;
         }
     }
-    Ok(Communities { community: named(view, &community), modularity, rounds, is_stable })
+    let community = named(view, &found.of);
+    Ok(Communities { community, modularity: found.modularity, rounds, is_stable })
 }
 
-/// What an iteration ends with.
-struct Outcome {
-    /// The community of each node of the first level.
-    node: Vec<Node>,
-    modularity: f64,
-    /// How often a node moved, on all levels.
-    moves: u64,
-}
-
-/// What the levels of an iteration share.
-struct Iteration<'a> {
-    resolution: f64,
-    random: &'a mut SplitMix64,
-}
-
-impl Iteration<'_> {
-    /// Begins with each node of `first` in the given community. The last level's nodes are the communities.
-    fn run(&mut self, first: &Network, community: Vec<u32>) -> Outcome {
-        // The node of each first one in the network of the level.
-        let mut node: Vec<_> = (0..first.len()).collect();
-        let (mut network, mut community) = (None, community);
-        let mut all_moves = 0;
-        loop {
-            let level = network.as_ref().unwrap_or(first);
-            let mut communities = moving::Communities::new(level, community);
-            let moves = communities.move_nodes(level, self.resolution, self.random);
-            all_moves += moves;
-            let groups = Groups::new(communities.of);
-            let ended = |node| {
-                let modularity = level.modularity(self.resolution);
-                Outcome { node, modularity, moves: all_moves }
-            };
-            if groups.len() == level.len() && moves == 0 {
-                return ended(node);
-            }
-            let mut refined = refine(level, &groups, self.resolution);
-            if refined.len() == level.len() && groups.len() < level.len() {
-                refined = connected(level, &groups);
-                if refined.len() == level.len() {
-                    return ended(node);
-                }
-            }
-            rename(&mut node, &refined.of);
-            community =
-                (0..refined.len()).map(|g| groups.of[refined.members(g)[0] as usize]).collect();
-            network = Some(level.of_groups(&refined));
-        }
+/// Divides communities into groups of nodes that are linked well, or else that are connected.
+fn parts(network: &Network, communities: &Groups, resolution: f64) -> Groups {
+    let refined = refine(network, communities, resolution);
+    match refined.len() == network.len() && communities.len() < network.len() {
+        true => connected(network, communities),
+        false => refined,
     }
 }
 
@@ -169,7 +136,7 @@ impl Iteration<'_> {
 fn refine(network: &Network, communities: &Groups, resolution: f64) -> Groups {
     let count = communities.len();
     // Where each node is among the members of its community.
-    let mut place = vec![0; network.len() as usize];
+    let mut place = par::collect(network.len() as usize, |_| 0);
     for community in 0..count {
         (0..).zip(communities.members(community)).for_each(|(i, &v)| place[v as usize] = i);
     }
@@ -279,7 +246,9 @@ impl Refinement<'_> {
             let strengths = [i, group].map(|g| self.groups[g as usize].strength);
             let expected = self.network.expected(strengths[0], strengths[1]);
             let raised = linked - self.resolution * expected;
-            if raised > most && self.is_linked_well(group) {
+            let is_better =
+                raised > most || raised == most && best.is_some_and(|best| group < best);
+            if is_better && self.is_linked_well(group) {
                 (best, most, between) = (Some(group), raised, linked);
             }
         });

@@ -40,6 +40,7 @@ mod kcore;
 mod label_propagation;
 mod lcc;
 mod leiden;
+mod levels;
 mod louvain;
 mod many_searches;
 mod matrix;

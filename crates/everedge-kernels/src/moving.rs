@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 
 use everedge_core::{SplitMix64, memory, par, watch};
 
-use crate::network::{Network, Node, Weights, shuffled};
+use crate::network::{Network, Node, Weights, for_each_ahead, shuffled};
 
 /// A move must raise what links say of it by more than this part of the node's strength: rounding
 /// could do as much.
@@ -61,11 +61,6 @@ pub(crate) struct Communities {
 }
 
 impl Communities {
-    /// Puts every node into a community of its own.
-    pub(crate) fn single(network: &Network) -> Self {
-        Self::new(network, par::collect(network.len() as usize, |v| v as u32))
-    }
-
     /// Puts each node into the community that `of` says, one of as many as there are nodes.
     pub(crate) fn new(network: &Network, of: Vec<u32>) -> Self {
         let mut strength = par::collect(of.len(), |_| 0.0);
@@ -92,6 +87,7 @@ impl Communities {
             resolution,
             standing: par::collect(self.of.len(), standing),
             queue: VecDeque::from(shuffled(network, run, random)),
+            queued: Vec::new(),
             weights: Weights::new(network.len()),
             moves: 0,
             communities: self,
@@ -163,6 +159,8 @@ struct Moving<'a> {
     communities: &'a mut Communities,
     standing: Vec<Standing>,
     queue: VecDeque<Node>,
+    /// Those that go to the queue now.
+    queued: Vec<Node>,
     weights: Weights,
     moves: u64,
 }
@@ -191,7 +189,8 @@ impl Moving<'_> {
         let Communities { of, strength, .. } = &*self.communities;
         let in_community = |(u, weight)| (of[u as usize], weight);
         let load = |community| memory::prefetch(&strength[community as usize..]);
-        weights.add_all(self.network.links(v).map(in_community), load);
+        let links = self.network.links_ahead(v, |u| memory::prefetch(&of[u as usize..]));
+        weights.add_all(links.map(in_community), load);
         let (own, of_v) = (of[v as usize], self.network.strength(v));
         let of_expected = self.of_expected(v);
         let raised = |linked: f64, others: f64| linked - of_expected * others;
@@ -203,8 +202,9 @@ impl Moving<'_> {
         let (mut best, mut most, mut linked_most) = (own, stay, own_linked);
         weights.take(|community, linked| {
             let raised = raised(linked, strength[community as usize]);
-            if community != own && raised > second {
-                if raised > most {
+            if community != own && raised >= second {
+                // Of two that are as good the smaller one: the order of lists does not matter.
+                if raised > most || raised == most && best != own && community < best {
                     second = second.max(most);
                     (best, most, linked_most) = (community, raised, linked);
                 } else {
@@ -276,18 +276,21 @@ impl Moving<'_> {
         let own = self.communities.of[v as usize];
         self.moves += 1;
         self.communities.put(self.network, v, best);
-        for (u, weight) in self.network.links(v) {
-            let Standing { community, margin } = &mut self.standing[u as usize];
-            if *margin == QUEUED {
-                continue;
-            }
-            // What one community wins, the other one loses.
-            let lost = if *community == own { 2.0 } else { 1.0 };
-            *margin -= weight as f32 * if *community == best { -1.0 } else { lost };
-            if *margin < 0.0 && *community == self.communities.of[u as usize] {
+        let Self { communities: Communities { of, .. }, standing, queue, queued, .. } = self;
+        let load = |standing: &Vec<Standing>, (u, _)| memory::prefetch(&standing[u as usize..]);
+        for_each_ahead(standing, self.network.links(v), load, |standing, (u, weight)| {
+            let Standing { community, margin } = &mut standing[u as usize];
+            // What one community wins, the other one loses. Without a branch: nobody foresees who is where.
+            let lost = 1.0 + f32::from(u8::from(*community == own))
+                - 2.0 * f32::from(u8::from(*community == best));
+            let before = *margin;
+            *margin -= weight as f32 * lost;
+            if before >= 0.0 && *margin < 0.0 && *community == of[u as usize] {
                 *margin = QUEUED;
-                self.queue.push_back(u);
+                queued.push(u);
             }
-        }
+        });
+        queued.sort_unstable();
+        queue.extend(queued.drain(..));
     }
 }

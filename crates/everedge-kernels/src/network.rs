@@ -9,9 +9,8 @@
 //! directions. Edges without weight are left out.
 //!
 //! # Cost
-//! 4 bytes for each link, at both of its nodes, 12 unless all weigh 1, and as many again while a network is made; 24
-//! for each node. Rows are made in parallel, each in a fixed order: a network is the same for any number
-//! of threads.
+//! 4 bytes for each link, at both of its nodes, 12 unless all weigh 1, and as many again while a view is copied; 32 for
+//! each node. Rows are made in parallel, each in a fixed order: a network is the same for any number of threads.
 
 use std::ops::Range;
 
@@ -97,8 +96,8 @@ pub(crate) fn check_resolution(resolution: f64) -> Result<()> {
 /// An undirected graph with weights.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
-    /// Where the links of each node end.
-    ends: Vec<usize>,
+    /// Where the links of each node are.
+    rows: Vec<Range<usize>>,
     targets: Vec<Node>,
     /// Of each link; 1 if there are none.
     weights: Option<Vec<f64>>,
@@ -142,63 +141,78 @@ impl Network {
 
     fn without_links(len: u32) -> Self {
         let zeros = vec![0.0; len as usize];
-        let ends = vec![0; len as usize];
-        Self { ends, loops: zeros.clone(), strength: zeros, ..Self::default() }
+        let rows = vec![0..0; len as usize];
+        Self { rows, loops: zeros.clone(), strength: zeros, ..Self::default() }
     }
 
     /// Makes the network of groups, where `group[v]` is the one of node `v`.
     pub(crate) fn of_groups(&self, groups: &Groups) -> Self {
         let count = groups.len();
-        let threads = par::PerThread::new(|| Weights::new(0));
         let grain = count.div_ceil(GROUP_PIECES).max(1);
-        let parts = par::map_ranges(count, grain, |range| {
-            threads.with(|weights| {
-                weights.reserve(count);
-                let members = range.clone().flat_map(|group| groups.members(group));
-                let mut rows = Self::with_room(members.map(|&v| self.row(v).len()).sum());
-                for group in range {
-                    let mut own_loop = 0.0;
-                    for &v in groups.members(group) {
-                        own_loop += self.loops[v as usize];
-                        let of_group = |(u, weight)| (groups.of[u as usize], weight);
-                        weights.add_all(self.links(v).map(of_group), |_| ());
-                    }
-                    weights.take(|target, weight| match target == group {
-                        // Its links are at both of their nodes.
-                        true => own_loop += weight / 2.0,
-                        false => rows.link(target, weight),
-                    });
-                    rows.end_row(own_loop);
-                }
-                rows
+        // A piece of groups has no more links than its members: so much room it gets, and what it leaves stays empty.
+        let room = par::map_ranges(count, grain, |range| {
+            let members = range.flat_map(|group| groups.members(group));
+            members.map(|&v| self.row(v).len()).sum()
+        });
+        let len = room.iter().sum();
+        let (mut targets, mut weights) = (memory::zeros(len), memory::zeros(len));
+        let slots = Slot::cut(&mut targets, &mut weights, &room);
+        let ranges = (0..count)
+            .step_by(grain as usize)
+            .map(|first| first..count.min(first.saturating_add(grain)));
+        let threads = par::PerThread::new(|| Weights::new(0));
+        let rows = par::map_tasks(ranges.zip(slots).collect(), |(range, mut slot)| {
+            threads.with(|sums| {
+                sums.reserve(count);
+                range.map(|group| self.row_of(groups, group, sums, &mut slot)).collect::<Vec<_>>()
             })
         });
-        Self::joined(parts)
+        let mut network = Self { targets, weights: Some(weights), ..Self::default() };
+        for (row, own_loop, strength) in rows.into_iter().flatten() {
+            network.rows.push(row);
+            network.loops.push(own_loop);
+            network.strength.push(strength);
+        }
+        network.total = network.strength.iter().sum();
+        network
     }
 
-    /// Returns a network without nodes yet, with room for so many links.
-    fn with_room(links: usize) -> Self {
-        let (targets, weights) = (Vec::with_capacity(links), Some(Vec::with_capacity(links)));
-        Self { targets, weights, ..Self::default() }
+    /// Puts the links of a group into a slot; returns where they are, its loop, and its strength.
+    fn row_of(
+        &self,
+        groups: &Groups,
+        group: u32,
+        sums: &mut Weights,
+        slot: &mut Slot<'_>,
+    ) -> (Range<usize>, f64, f64) {
+        let (begin, mut own_loop, mut linked) = (slot.end(), 0.0, 0.0);
+        for &v in groups.members(group) {
+            own_loop += self.loops[v as usize];
+            let links = self.links_ahead(v, |u| memory::prefetch(&groups.of[u as usize..]));
+            sums.add_all(links.map(|(u, weight)| (groups.of[u as usize], weight)), |_| ());
+        }
+        sums.take(|target, weight| match target == group {
+            // Its links are at both of their nodes.
+            true => own_loop += weight / 2.0,
+            false => {
+                linked += weight;
+                slot.push(target, weight);
+            }
+        });
+        (begin..slot.end(), own_loop, linked + 2.0 * own_loop)
     }
 
-    /// Adds an entry of the list of `v` to its row.
+    /// Adds an entry of the list of `v` to its row, which was not ended yet.
     #[inline]
     fn entry(&mut self, v: Node, u: Node, weight: f64) {
-        let of_pair = |a: Node, b: Node| scramble(u64::from(a) << 32 | u64::from(b));
-        let difference = of_pair(v, u).wrapping_sub(of_pair(u, v));
-        self.one_sided = self.one_sided.wrapping_add(difference);
-        self.link(u, weight);
-    }
-
-    /// Adds a link to the row that was not ended yet.
-    #[inline]
-    fn link(&mut self, target: Node, weight: f64) {
+        let of_pair = scramble(u64::from(v.min(u)) << 32 | u64::from(v.max(u)));
+        let of_side = if v < u { of_pair } else { of_pair.wrapping_neg() };
+        self.one_sided = self.one_sided.wrapping_add(of_side);
         if weight == 0.0 {
             return;
         }
-        let begin = self.ends.last().copied().unwrap_or(0);
-        if self.targets.len() > begin && self.targets.last() == Some(&target) {
+        let begin = self.rows.last().map_or(0, |row| row.end);
+        if self.targets.len() > begin && self.targets.last() == Some(&u) {
             if let Some(last) = self.weigh().last_mut() {
                 *last += weight;
             }
@@ -210,7 +224,7 @@ impl Network {
         if let Some(weights) = &mut self.weights {
             weights.push(weight);
         }
-        self.targets.push(target);
+        self.targets.push(u);
     }
 
     /// Returns the weights of links; from now on each has one.
@@ -219,12 +233,12 @@ impl Network {
     }
 
     fn end_row(&mut self, own_loop: f64) {
-        let begin = self.ends.last().copied().unwrap_or(0);
+        let begin = self.rows.last().map_or(0, |row| row.end);
         let linked = match &self.weights {
             Some(weights) => weights[begin..].iter().sum(),
             None => (self.targets.len() - begin) as f64,
         };
-        self.ends.push(self.targets.len());
+        self.rows.push(begin..self.targets.len());
         self.loops.push(own_loop);
         self.strength.push(linked + 2.0 * own_loop);
     }
@@ -235,14 +249,15 @@ impl Network {
         if are_weighted {
             parts.iter_mut().for_each(|part| _ = part.weigh());
         }
-        let mut ends = Vec::with_capacity(parts.iter().map(|part| part.ends.len()).sum());
+        let mut rows = Vec::with_capacity(parts.iter().map(|part| part.rows.len()).sum());
+        let mut first = 0;
         for part in &parts {
-            let begin = ends.last().copied().unwrap_or(0);
-            ends.extend(part.ends.iter().map(|end| begin + end));
+            rows.extend(part.rows.iter().map(|row| first + row.start..first + row.end));
+            first += part.targets.len();
         }
         let strength = column(&parts, |part| &part.strength);
         Self {
-            ends,
+            rows,
             targets: column(&parts, |part| &part.targets),
             weights: are_weighted
                 .then(|| column(&parts, |part| part.weights.as_deref().unwrap_or_default())),
@@ -254,12 +269,11 @@ impl Network {
     }
 
     pub(crate) fn len(&self) -> u32 {
-        self.ends.len() as u32
+        self.rows.len() as u32
     }
 
     fn row(&self, v: Node) -> Range<usize> {
-        let begin = if v == 0 { 0 } else { self.ends[v as usize - 1] };
-        begin..self.ends[v as usize]
+        self.rows[v as usize].clone()
     }
 
     /// Returns the links of `v`.
@@ -269,6 +283,23 @@ impl Network {
         let weights = self.weights.as_ref().map_or(&[][..], |weights| &weights[row.clone()]);
         let weight = |i: usize| weights.get(i).copied().unwrap_or(1.0);
         self.targets[row].iter().enumerate().map(move |(i, &u)| (u, weight(i)))
+    }
+
+    /// Returns the links of `v`, where `load` begins to load what is kept of a node, some links before it comes.
+    #[inline]
+    pub(crate) fn links_ahead<'a>(
+        &'a self,
+        v: Node,
+        load: impl Fn(Node) + 'a,
+    ) -> impl Iterator<Item = (Node, f64)> + 'a {
+        let targets = &self.targets[self.row(v)];
+        targets.iter().take(AHEAD).for_each(|&u| load(u));
+        let mut later = targets.iter().skip(AHEAD);
+        self.links(v).inspect(move |_| {
+            if let Some(&u) = later.next() {
+                load(u);
+            }
+        })
     }
 
     pub(crate) fn strength(&self, v: Node) -> f64 {
@@ -292,6 +323,40 @@ impl Network {
     }
 }
 
+/// A part of the arrays of links, and how much of it is used.
+struct Slot<'a> {
+    begin: usize,
+    len: usize,
+    targets: &'a mut [Node],
+    weights: &'a mut [f64],
+}
+
+impl<'a> Slot<'a> {
+    /// Cuts arrays into parts of so many links.
+    fn cut(targets: &'a mut [Node], weights: &'a mut [f64], room: &[usize]) -> Vec<Self> {
+        let (mut begin, mut rest) = (0, (targets, weights));
+        let next = |&room: &usize| {
+            let (targets, later_targets) = std::mem::take(&mut rest.0).split_at_mut(room);
+            let (weights, later_weights) = std::mem::take(&mut rest.1).split_at_mut(room);
+            rest = (later_targets, later_weights);
+            begin += room;
+            Self { begin: begin - room, len: 0, targets, weights }
+        };
+        room.iter().map(next).collect()
+    }
+
+    fn end(&self) -> usize {
+        self.begin + self.len
+    }
+
+    #[inline]
+    fn push(&mut self, target: Node, weight: f64) {
+        self.targets[self.len] = target;
+        self.weights[self.len] = weight;
+        self.len += 1;
+    }
+}
+
 /// Copies an array of each part into one, the parts by all threads.
 fn column<T: Copy + Default + Send + Sync>(
     parts: &[Network],
@@ -307,6 +372,30 @@ fn column<T: Copy + Default + Send + Sync>(
     }
     par::for_each_task(tasks, |(place, own)| place.copy_from_slice(own));
     all
+}
+
+/// Calls `f` with each item; `load` begins to load what that needs of many items at once, for one after the other they
+/// would wait for each other.
+#[inline]
+pub(crate) fn for_each_ahead<S: ?Sized, T: Copy + Default>(
+    state: &mut S,
+    mut items: impl Iterator<Item = T>,
+    load: impl Fn(&S, T),
+    mut f: impl FnMut(&mut S, T),
+) {
+    let mut ahead = [T::default(); AHEAD];
+    loop {
+        let mut count = 0;
+        for (place, item) in ahead.iter_mut().zip(&mut items) {
+            load(state, item);
+            *place = item;
+            count += 1;
+        }
+        ahead[..count].iter().for_each(|&item| f(state, item));
+        if count < AHEAD {
+            return;
+        }
+    }
 }
 
 /// Adds up weights by node, or by what else is a small number.
@@ -328,8 +417,7 @@ impl Weights {
     /// Makes room for numbers below `bound`.
     pub(crate) fn reserve(&mut self, bound: u32) {
         if self.met.len() <= bound as usize {
-            self.sums.resize(bound as usize, 0.0);
-            self.met.resize(bound as usize + 1, 0);
+            *self = Self::new(bound);
         }
     }
 
@@ -342,30 +430,18 @@ impl Weights {
         *sum += weight;
     }
 
-    /// Adds weights above 0 by number. The places of some numbers are loaded at once, for one after the other they would
-    /// wait for each other; `load` begins to load what else is kept of a number.
+    /// Adds weights above 0 by number; `load` begins to load what else is kept of a number.
     #[inline]
     pub(crate) fn add_all(
         &mut self,
-        mut weights: impl Iterator<Item = (u32, f64)>,
+        weights: impl Iterator<Item = (u32, f64)>,
         load: impl Fn(u32),
     ) {
-        let mut ahead = [(0, 0.0); AHEAD];
-        loop {
-            let mut count = 0;
-            for (place, (number, weight)) in ahead.iter_mut().zip(&mut weights) {
-                memory::prefetch(&self.sums[number as usize..]);
-                load(number);
-                *place = (number, weight);
-                count += 1;
-            }
-            for &(number, weight) in &ahead[..count] {
-                self.add(number, weight);
-            }
-            if count < AHEAD {
-                return;
-            }
-        }
+        let load = |this: &Self, (number, _): (u32, f64)| {
+            memory::prefetch(&this.sums[number as usize..]);
+            load(number);
+        };
+        for_each_ahead(self, weights, load, |this, (number, weight)| this.add(number, weight));
     }
 
     #[inline]

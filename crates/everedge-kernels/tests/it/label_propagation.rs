@@ -1,6 +1,6 @@
 //! Communities by label propagation.
 
-use everedge_core::par;
+use everedge_core::{Csr, par};
 use everedge_kernels::{
     Error, LabelPropagation, LabelPropagationConfig, NO_COMMUNITY, label_propagation, naive,
     verify_label_propagation,
@@ -57,16 +57,18 @@ fn weights_count_or_not() {
 }
 
 #[test]
-fn a_seed_has_one_answer_on_any_number_of_threads() {
-    let edges: Vec<_> = (0..40_000_u32).map(|i| (i * 7 % 9973, i * i % 9967, 1.5)).collect();
-    let g = graph(true, &[], &edges);
-    let run = |seed| {
+fn a_seed_has_one_answer_on_any_number_of_threads_and_in_any_order_of_lists() {
+    let mut edges: Vec<_> = (0..40_000_u32).map(|i| (i * 7 % 9973, i * i % 9967, 1.5)).collect();
+    let run = |g: &Csr, seed| {
         let config = LabelPropagationConfig { seed, ..LabelPropagationConfig::default() };
-        label_propagation(&g, &config).unwrap()
+        label_propagation(g, &config).unwrap()
     };
-    let found = par::with_threads(1, || run(1)).unwrap();
-    assert_eq!(found, par::with_threads(5, || run(1)).unwrap());
-    assert_ne!(found, run(2));
+    let g = graph(true, &[], &edges);
+    let found = par::with_threads(1, || run(&g, 1)).unwrap();
+    assert_eq!(found, par::with_threads(5, || run(&g, 1)).unwrap());
+    assert_ne!(found, run(&g, 2));
+    edges.reverse();
+    assert_eq!(found, run(&graph(true, &[], &edges), 1));
 }
 
 #[test]

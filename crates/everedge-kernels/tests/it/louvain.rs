@@ -101,17 +101,19 @@ fn weights_count_or_not() {
 }
 
 #[test]
-fn a_seed_has_one_answer_on_any_number_of_threads() {
-    let edges: Vec<_> = (0..40_000_u32).map(|i| (i * 7 % 9973, i * i % 9967, 1.5)).collect();
-    let g = graph(true, &[], &edges);
-    let run = |seed| {
+fn a_seed_has_one_answer_on_any_number_of_threads_and_in_any_order_of_lists() {
+    let mut edges: Vec<_> = (0..40_000_u32).map(|i| (i * 7 % 9973, i * i % 9967, 1.5)).collect();
+    let run = |g: &Csr, seed| {
         let config = LouvainConfig { seed, ..LouvainConfig::default() };
         let of_leiden = LeidenConfig { seed, ..LeidenConfig::default() };
-        (louvain(&g, &config).unwrap(), leiden(&g, &of_leiden).unwrap())
+        (louvain(g, &config).unwrap(), leiden(g, &of_leiden).unwrap())
     };
-    let (a, b) = (par::with_threads(1, || run(1)).unwrap(), par::with_threads(5, || run(1)));
-    assert_eq!(a, b.unwrap());
-    assert_ne!(a, run(2));
+    let g = graph(true, &[], &edges);
+    let on = |threads| par::with_threads(threads, || run(&g, 1)).unwrap();
+    assert_eq!(on(1), on(5));
+    assert_ne!(on(1), run(&g, 2));
+    edges.reverse();
+    assert_eq!(on(1), run(&graph(true, &[], &edges), 1));
 }
 
 #[test]
