@@ -20,8 +20,8 @@
 //!
 //! # Cost
 //! Each round reads every link once, and one label for each, at random; the queue takes about as long
-//! as a round on one thread. 24 bytes for each edge and 50 for each id, and as many for each edge again
-//! while the network is made.
+//! as a round on one thread. 8 bytes for each edge, 24 unless all weigh 1, as many again while the network is made, 52 for
+//! each id, and 12 for each id and thread.
 
 use everedge_core::{SplitMix64, VertexId, WeightedView, par, scramble, watch};
 

@@ -17,15 +17,15 @@
 //!
 //! Source: Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing well-connected
 //! communities", Scientific Reports 2019, with modularity as the quality. Differences: refinement
-//! takes the best group, not a random one of the better ones, as in Sahu, "Fast Leiden Algorithm for
-//! Community Detection in Shared Memory Setting", ICPP 2024; communities are refined in parallel; the start is an
-//! iteration of Louvain.
+//! visits nodes in order, not in a random one, and takes the best group that raises modularity, not a random one of those
+//! that do not lower it, as in Sahu, "Fast Leiden Algorithm for Community Detection in Shared Memory Setting", ICPP
+//! 2024; communities are refined in parallel; the start is an iteration of Louvain.
 //!
 //! # Cost
 //! As an iteration of [`louvain`](crate::louvain()), and then, for each of its own iterations, about half as much and a
 //! visit of each node of each level for its refinement. Where refinement makes few groups, the next level has nearly as
-//! many links, of 24 bytes an edge. 40 bytes more for each id than [`louvain`](crate::louvain()). A seed has one
-//! answer, whatever the threads and the order of lists.
+//! many links as the one before. 36 bytes more for each id than [`louvain`](crate::louvain()). A seed has one answer, as
+//! there.
 
 use everedge_core::{SplitMix64, WeightedView, par, watch};
 
@@ -274,6 +274,7 @@ fn connected(network: &Network, communities: &Groups) -> Groups {
         of[start as usize] = start;
         stack.push(start);
         while let Some(u) = stack.pop() {
+            watch::check();
             for (w, _) in network.links(u) {
                 let is_near = communities.of[w as usize] == communities.of[u as usize];
                 if is_near && of[w as usize] == u32::MAX {

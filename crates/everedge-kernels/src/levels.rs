@@ -44,8 +44,8 @@ impl Levels<'_> {
     }
 
     /// Makes an iteration that begins with the communities `from`. `parts` divides those of a level into the nodes of
-    /// the next one, or leaves them whole. `goes_on` is asked before each level, with how many there were and what the
-    /// last one added to modularity, if all are whole.
+    /// the next one, or leaves them whole. `goes_on(levels, raised)` is asked before each level; with parts, `raised` says
+    /// nothing.
     pub(crate) fn iterate(
         &mut self,
         from: Found,

@@ -16,9 +16,10 @@
 //!
 //! # Cost
 //! A level reads every link of its network a few times; the first is the largest by far. 8 bytes for each edge, 24
-//! unless all weigh 1, as many again while the first network is made, and 24 a link for two smaller networks. 88 for
-//! each id, and 12 for each id and thread. Networks are made, and nodes choose, on all threads; one moves them. A seed
-//! has one answer, whatever the threads and the order of lists.
+//! unless all weigh 1, as many again while the first network is made, and then 24 for each edge between communities of
+//! the two levels after it. 88 for each id, and 12 for each id and thread. Networks are made, and nodes choose, on all
+//! threads; one moves them. A seed has one answer, whatever the threads, and in any order of lists where sums of
+//! weights are exact.
 
 use everedge_core::{SplitMix64, WeightedView, par, watch};
 

@@ -21,7 +21,7 @@
 //!
 //! # Cost
 //! A visit reads the links of a node, and the community of each neighbor, at random. Most nodes are
-//! visited two or three times. 40 bytes for each node, and 12 for each thread.
+//! visited two or three times. 44 bytes for each node, and 12 for each node and thread.
 
 use std::collections::VecDeque;
 
@@ -81,24 +81,26 @@ impl Communities {
         random: &mut SplitMix64,
     ) -> u64 {
         let run = (network.len() / RUNS_MIN).clamp(1, RUN_MAX);
-        let standing = |v: usize| Standing { community: self.of[v], margin: QUEUED };
+        let chosen = |v: usize| Chosen { community: self.of[v], margin: QUEUED };
         let mut moving = Moving {
             network,
             resolution,
-            standing: par::collect(self.of.len(), standing),
+            chosen: par::collect(self.of.len(), chosen),
             queue: VecDeque::from(shuffled(network, run, random)),
             queued: Vec::new(),
             weights: Weights::new(network.len()),
-            moves: 0,
+            batch_moves: 0,
             communities: self,
         };
         let threads = par::PerThread::new(|| Weights::new(0));
+        let mut moves = 0;
         while !moving.queue.is_empty() {
             let batch = moving.next_batch();
             let choices = moving.choices(&batch, &threads);
-            moving.settle(&batch, choices);
+            moving.take(&batch, choices);
+            moves += moving.batch_moves;
         }
-        moving.moves
+        moves
     }
 
     /// Whether there is no other node in the community of `v`.
@@ -145,11 +147,16 @@ struct Choice {
 }
 
 /// What a node has chosen.
-struct Standing {
+struct Chosen {
     /// The community that it is in, or is about to move to.
     community: u32,
     /// What is left of its margin, or [`QUEUED`].
     margin: f32,
+}
+
+/// Returns a margin as it is kept.
+fn kept(margin: f64) -> f32 {
+    (margin as f32).min(f32::MAX)
 }
 
 /// Nodes that move.
@@ -157,12 +164,13 @@ struct Moving<'a> {
     network: &'a Network,
     resolution: f64,
     communities: &'a mut Communities,
-    standing: Vec<Standing>,
+    chosen: Vec<Chosen>,
     queue: VecDeque<Node>,
     /// Those that go to the queue now.
     queued: Vec<Node>,
     weights: Weights,
-    moves: u64,
+    /// How many of the batch have moved.
+    batch_moves: u64,
 }
 
 impl Moving<'_> {
@@ -234,57 +242,59 @@ impl Moving<'_> {
         };
         let of_v = self.network.strength(v);
         let others = strength[self.communities.of[v as usize] as usize] - of_v;
-        // What moves of neighbors have taken from the margin, they have taken from this at most.
-        let lost = choice.margin as f32 - self.standing[v as usize].margin;
+        // What moves of neighbors have taken from the margin, they have taken from this at most; each has rounded it.
+        let lost = kept(choice.margin) - self.chosen[v as usize].margin;
         let linked = choice.linked - f64::from(lost);
-        linked - self.of_expected(v) * (there - others) > RAISED_MIN * of_v
+        let rounding = f64::from(f32::EPSILON) * self.batch_moves as f64 * (choice.margin + of_v);
+        linked - self.of_expected(v) * (there - others) > RAISED_MIN * of_v + rounding
     }
 
-    /// Lets the nodes of a batch go one after the other where they have chosen to be.
-    fn settle(&mut self, batch: &[Node], choices: Vec<Choice>) {
+    /// Lets the nodes of a batch move one after the other to where they have chosen to be.
+    fn take(&mut self, batch: &[Node], choices: Vec<Choice>) {
+        self.batch_moves = 0;
         for (&v, choice) in batch.iter().zip(&choices) {
-            self.stand(v, choice);
+            self.note(v, choice);
         }
         for (&v, mut choice) in batch.iter().zip(choices) {
             let own = self.communities.of[v as usize];
             if choice.community == own {
                 continue;
             }
-            if self.standing[v as usize].margin < 0.0 || !self.raises(v, &choice) {
+            if self.chosen[v as usize].margin < 0.0 || !self.raises(v, &choice) {
                 let mut weights = std::mem::take(&mut self.weights);
                 choice = self.choice(v, &mut weights);
                 self.weights = weights;
-                self.stand(v, &choice);
+                self.note(v, &choice);
             }
             if choice.community == ALONE {
                 choice.community = self.communities.empty().unwrap_or(own);
             }
-            self.standing[v as usize].community = choice.community;
+            self.chosen[v as usize].community = choice.community;
             if choice.community != own {
                 self.move_to(v, choice.community);
             }
         }
     }
 
-    fn stand(&mut self, v: Node, choice: &Choice) {
+    fn note(&mut self, v: Node, choice: &Choice) {
         let Choice { community, margin, .. } = *choice;
-        self.standing[v as usize] = Standing { community, margin: margin as f32 };
+        self.chosen[v as usize] = Chosen { community, margin: kept(margin) };
     }
 
     /// Moves `v`, and takes from the margins of its neighbors what that changes.
     fn move_to(&mut self, v: Node, best: u32) {
         let own = self.communities.of[v as usize];
-        self.moves += 1;
+        self.batch_moves += 1;
         self.communities.put(self.network, v, best);
-        let Self { communities: Communities { of, .. }, standing, queue, queued, .. } = self;
-        let load = |standing: &Vec<Standing>, (u, _)| memory::prefetch(&standing[u as usize..]);
-        for_each_ahead(standing, self.network.links(v), load, |standing, (u, weight)| {
-            let Standing { community, margin } = &mut standing[u as usize];
+        let Self { communities: Communities { of, .. }, chosen, queue, queued, .. } = self;
+        let load = |chosen: &Vec<Chosen>, (u, _)| memory::prefetch(&chosen[u as usize..]);
+        for_each_ahead(chosen, self.network.links(v), load, |chosen, (u, weight)| {
+            let Chosen { community, margin } = &mut chosen[u as usize];
             // What one community wins, the other one loses. Without a branch: nobody foresees who is where.
             let lost = 1.0 + f32::from(u8::from(*community == own))
                 - 2.0 * f32::from(u8::from(*community == best));
             let before = *margin;
-            *margin -= weight as f32 * lost;
+            *margin = (*margin - weight as f32 * lost).min(f32::MAX);
             if before >= 0.0 && *margin < 0.0 && *community == of[u as usize] {
                 *margin = QUEUED;
                 queued.push(u);

@@ -145,7 +145,7 @@ impl Network {
         Self { rows, loops: zeros.clone(), strength: zeros, ..Self::default() }
     }
 
-    /// Makes the network of groups, where `group[v]` is the one of node `v`.
+    /// Makes the network whose nodes are the groups.
     pub(crate) fn of_groups(&self, groups: &Groups) -> Self {
         let count = groups.len();
         let grain = count.div_ceil(GROUP_PIECES).max(1);

@@ -99,9 +99,8 @@ impl Graph {
         let ingest = ingest.options().map_err(exception)?;
         let (options, choices, files) =
             (chosen.options()?, chosen.choices(meter), [Given::from(first_file)]);
-        let create = |_: Tell<'_>| {
-            everedge::Graph::open_or_create(&path, &options, choices, &files, &ingest)
-        };
+        let create =
+            |_: Tell<'_>| everedge::Graph::create_for(&path, &options, choices, &files, &ingest);
         let had_directory = path.exists();
         let (graph, raised) = ingest_until_signal(py, (&ingest.stop, None), None, create)?;
         match (graph, raised) {
@@ -147,16 +146,16 @@ impl Graph {
         Ok(if is_timeline { "timeline" } else { "graph" })
     }
 
-    /// Returns how many updates the graph has taken, the number of its newest version, 0 without one, and how many
-    /// versions it has.
-    fn state(&self, py: Python<'_>) -> PyResult<(u64, u64, u64)> {
+    /// Returns which graph it is, how many updates it has taken, the number of its newest version, 0 without one, and how
+    /// many versions it has.
+    fn state(&self, py: Python<'_>) -> PyResult<(u32, u64, u64, u64)> {
         let graph = self.handle.get()?;
         let state = || {
             // Versions that are damaged say so when they are asked.
             let timeline = graph.timeline().ok().flatten();
             let versions = timeline.map_or_else(Vec::new, |timeline| timeline.versions());
             let newest = versions.last().map_or(0, |version| version.number);
-            Ok((graph.sequence()?, newest, versions.len() as u64))
+            Ok((graph.identity(), graph.sequence()?, newest, versions.len() as u64))
         };
         py.detach(state).map_err(exception)
     }

@@ -198,6 +198,24 @@ def test_what_fails_leaves_nothing(make: Any, tmp_path: Path) -> None:
     assert list(path.iterdir()) == []
 
 
+@pytest.mark.parametrize("last", ["z", None])
+def test_a_graph_that_comes_meanwhile_is_neither_taken_nor_removed(last: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "g"
+
+    class Slow:
+        """A table; while it is read somebody makes a graph."""
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            with everedge.Graph(path) as graph:
+                graph.add_edges("ann", "bob")
+            return pyarrow.table({"src": ["x", "y"], "dst": ["y", last]}).__arrow_c_stream__()
+
+    with pytest.raises((FileExistsError, everedge.EveredgeError)):
+        everedge.Graph.from_arrow(Slow(), "src", "dst", path=path)
+    with everedge.Graph(path, mode="r") as graph:
+        assert graph.snapshot().vertices.tolist() == ["ann", "bob"]
+
+
 def test_what_is_there_already_is_never_removed(tmp_path: Path) -> None:
     path = tmp_path / "g"
     with everedge.Graph(path) as graph:

@@ -88,6 +88,51 @@ def test_numbers_with_gaps_and_weights() -> None:
     assert 7 not in nx.closeness_centrality(graph)
 
 
+def test_weights_count_only_where_they_are_asked_for() -> None:
+    graph = everedge.Graph("g", medium="dram", weighted=True)
+    graph.add_edges([0, 1, 5], [1, 2, 2], [0.5, 0.25, 9])
+    known = graph.snapshot().to_networkx()
+    plain: dict[str, Any] = {"weight": None}
+    for name, arguments in (
+        ("multi_source_dijkstra_path_length", ([0, 5],)),
+        ("multi_source_dijkstra", ([0, 5],)),
+        ("single_source_dijkstra", (0,)),
+        ("single_source_bellman_ford", (0,)),
+        ("dijkstra_path_length", (0, 2)),
+        ("shortest_path_length", (0, 2)),
+        ("pagerank", ()),
+        ("katz_centrality", ()),
+        ("average_neighbor_degree", ()),
+    ):
+        function = getattr(nx, name)
+        expected = function(known, *arguments, **plain)
+        found = function(graph, *arguments, **plain)
+        assert found == (pytest.approx(expected) if name in ("pagerank", "katz_centrality") else expected), name
+    assert nx.multi_source_dijkstra_path_length(graph, [0, 5]) == {0: 0, 5: 0, 1: 0.5, 2: 0.75}
+
+
+@pytest.mark.parametrize("sources", [[0], [0, 5]])
+def test_who_is_searched_from_is_there_whatever_the_cutoff(sources: list[int]) -> None:
+    graph = everedge.Graph("g", medium="dram", weighted=True)
+    graph.add_edges([0, 1, 5, 0], [1, 2, 2, 5], [0, 0.25, 9, 1 / 4])
+    known = graph.snapshot().to_networkx()
+    wide = nx.DiGraph(known)
+    nx.set_edge_attributes(wide, 1 / 3, "weight")
+    for one, same in ((graph, known), (wide, wide)):
+        for cutoff in (-1, 0, 0.1):
+            found = nx.multi_source_dijkstra(one, sources, cutoff=cutoff, backend="everedge")
+            assert found == nx.multi_source_dijkstra(same, sources, cutoff=cutoff, backend="networkx")
+
+
+def test_the_graph_may_come_by_name_and_last() -> None:
+    graph = nx.barbell_graph(300, 3)
+    with nx.config(backend_priority=["everedge"]):
+        found = nx.pagerank(alpha=0.9, G=graph)
+        assert nx.single_source_dijkstra_path_length(source=0, G=graph)[602] == 6
+        assert nx.dijkstra_path_length(source=0, target=602, G=graph) == 6
+    assert found == pytest.approx(nx.pagerank(graph, alpha=0.9, backend="networkx"))
+
+
 def test_what_the_backend_lacks_is_done_by_networkx_if_that_is_wanted() -> None:
     graph = everedge.Graph("g", medium="dram", directed=False, simple=True)
     graph.add_edges([0, 1, 2], [1, 2, 0])

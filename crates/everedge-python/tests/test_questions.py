@@ -253,6 +253,22 @@ def test_orders_and_cycles() -> None:
     with pytest.raises(everedge.InvalidInputError, match="vertex `e` has no group"):
         graph.add_vertices("e")
         graph.snapshot().modularity(dict.fromkeys("abcd", 1))
+    ring = everedge.Graph("ring", medium="dram")
+    ring.add_edges(range(100), [*range(1, 100), 0])
+    with pytest.raises(everedge.InvalidInputError, match=r"\(80 more\) -> \d+ is a cycle"):
+        ring.snapshot().topological_order()
+
+
+def test_groups_may_be_of_any_kind() -> None:
+    graph = everedge.Graph("graph", medium="dram", directed=False)
+    graph.add_edges([0, 1, 2, 3, 4, 5, 0], [1, 2, 0, 4, 5, 3, 3])
+    snapshot = graph.snapshot()
+    kinds: list[list[object]] = [[1, "1"], [None, 0], [(1, 2), (2, 1)], [2**53, float(2**53) + 2], ["a", "b"]]
+    for one, other in kinds:
+        groups = dict.fromkeys(range(3), one) | dict.fromkeys(range(3, 6), other)
+        assert snapshot.modularity(groups) == pytest.approx(0.357143, abs=1e-6)
+    with pytest.raises(everedge.InvalidInputError, match="takes as a key"):
+        snapshot.modularity(dict.fromkeys(range(6), [1]))
 
 
 def test_predecessors_are_those_of_all_shortest_paths(

@@ -134,6 +134,20 @@ def test_readers_refresh_while_others_read(path: Path) -> None:
     assert reader.snapshot().num_edges == 1020
 
 
+def test_refresh_shows_a_graph_that_has_come_to_the_place(path: Path) -> None:
+    import shutil
+
+    writer = fresh(path)
+    reader = everedge.Graph(path, mode="r")
+    writer.close()
+    shutil.rmtree(path)
+    writer = everedge.Graph(path)
+    writer.add_edges([7], [8])
+    assert reader.refresh() and reader.stats().edges == 1
+    writer.add_edges([8], [9])
+    assert reader.refresh() and not reader.refresh() and reader.stats().edges == 2
+
+
 def test_a_slow_refresh_does_not_take_the_place_of_a_newer_one(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,10 @@ impl AnyLive {
         })
     }
 
+    pub(crate) fn identity(&self) -> u32 {
+        with_live!(self, graph => graph.identity())
+    }
+
     pub(crate) fn totals(&self) -> Result<Totals> {
         Ok(with_live!(self, graph => graph.totals())?)
     }

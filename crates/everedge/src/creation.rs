@@ -55,11 +55,23 @@ impl Graph {
     ) -> Result<Self> {
         match Self::is_there(path)? {
             true => Self::open(path, choices.meter),
-            false => {
-                let sources = expand(files, ingest)?;
-                Self::create_for(path, options, choices, &sources, ingest).map(|(graph, _)| graph)
-            }
+            false => Self::create_for(path, options, choices, files, ingest),
         }
+    }
+
+    /// Creates a graph at `path`, as [`Self::open_or_create`] does.
+    ///
+    /// # Errors
+    /// As [`Self::open_or_create`], and if a graph is there.
+    pub fn create_for<G: Clone + Into<Given>>(
+        path: &Path,
+        options: &GraphOptions,
+        choices: Choices,
+        files: &[G],
+        ingest: &IngestOptions,
+    ) -> Result<Self> {
+        let sources = expand(files, ingest)?;
+        Self::create_guessed(path, options, choices, &sources, ingest).map(|(graph, _)| graph)
     }
 
     /// Opens or creates a graph, takes files in, puts its lists in order as a pause of the writers does,
@@ -92,7 +104,7 @@ impl Graph {
         }
         let had_directory = path.exists();
         let options = chosen.options()?;
-        let (graph, guessed) = Self::create_for(path, &options, *choices, &sources, ingest)?;
+        let (graph, guessed) = Self::create_guessed(path, &options, *choices, &sources, ingest)?;
         let is_integer = graph.options().ids == IdKind::Integer;
         let outcome = graph.ingest_sources(&sources, ingest, progress);
         let outcome = outcome.inspect(|_| graph.put_in_order(|| ingest.check_stop().is_err()));
@@ -121,7 +133,7 @@ impl Graph {
     }
 
     /// Creates a graph as its first files suggest. Returns what was guessed too.
-    fn create_for(
+    fn create_guessed(
         path: &Path,
         options: &GraphOptions,
         choices: Choices,

@@ -212,6 +212,12 @@ impl Error {
         matches!(self, Self::Storage(Io { .. } | Poisoned { .. }))
     }
 
+    /// Returns whether a kernel takes no weights as the graph has them.
+    pub fn is_of_weights(&self) -> bool {
+        use everedge_kernels::Error::BadWeight;
+        matches!(self, Self::Kernel(KernelError { error: BadWeight { .. }, .. }))
+    }
+
     /// Returns whether this says that a graph's files are damaged.
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Storage(everedge_live::Error::Corruption { .. }))

@@ -414,6 +414,11 @@ impl Graph {
         Ok(self.totals()?.sequence)
     }
 
+    /// Returns a number that was drawn for the graph when it was created: another one has come to its place if it differs.
+    pub fn identity(&self) -> u32 {
+        self.live.identity()
+    }
+
     /// Returns what is known of the graph as a whole, without reading lists.
     pub(crate) fn totals(&self) -> Result<Totals> {
         self.live.totals()

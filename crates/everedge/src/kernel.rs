@@ -188,10 +188,11 @@ impl Kernel {
             Self::Bridges | Self::ArticulationPoints => (72, 0),
             // A search of 512 sources at once keeps their bits, and on a path the vertices of each.
             Self::Closeness | Self::Harmonic => (360, 0),
-            // Links of both ends have weights of eight bytes, and are sorted.
-            Self::LabelPropagation => (44 + 5 * threads, 67),
-            Self::Louvain => (116 + 12 * threads, 67),
-            Self::Leiden => (152 + 12 * threads, 67),
+            // Links of both ends have weights of eight bytes: those of the view, and of the two levels that are the
+            // largest, whose links are those of the one before at most.
+            Self::LabelPropagation => (52 + 12 * threads, 67),
+            Self::Louvain => (124 + 12 * threads, 75),
+            Self::Leiden => (160 + 12 * threads, 75),
         };
         // What a damaged manifest says may be any number.
         vertices.saturating_mul(of_vertex).saturating_add(edges.saturating_mul(of_edge))

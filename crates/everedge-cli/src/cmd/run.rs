@@ -16,6 +16,9 @@ use super::values::{Destination, Form};
 use super::versions::Row;
 use crate::output::{Output, seconds};
 
+/// Scores are shown with six decimals, and with so many more where they are small.
+const DECIMALS_MORE_MAX: i32 = 9;
+
 /// Run a kernel on a graph.
 ///
 /// The answer is verified before it is shown, as `--verify` says.
@@ -205,7 +208,10 @@ fn heading<'a>(kernel: &str, key: &'a str) -> Option<&'a str> {
 fn in_columns(key: &str, rows: &[Value]) -> Vec<String> {
     let last = |row: &Value| row.as_array().and_then(|row| row.last()?.as_f64());
     let are_whole = rows.iter().filter_map(last).all(|value| value.fract() == 0.0);
-    let decimals = if are_whole { 0 } else { 6 };
+    let most = rows.iter().filter_map(last).fold(0.0, |most: f64, value| most.max(value.abs()));
+    // Scores of a large graph are small: the largest has six digits.
+    let small = if most > 0.0 { -most.log10().floor() as i32 - 1 } else { 0 };
+    let decimals = if are_whole { 0 } else { 6 + small.clamp(0, DECIMALS_MORE_MAX) as usize };
     let number = |value: &Value| match value.as_f64() {
         Some(value) => format!("{value:.decimals$}"),
         None => plain(value),
@@ -230,4 +236,24 @@ fn in_columns(key: &str, rows: &[Value]) -> Vec<String> {
 /// JSON text without its quotes.
 pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn scores_have_digits_however_small_they_are() {
+        let shown = |rows: Value| in_columns("top", rows.as_array().expect("rows"));
+        assert_eq!(shown(json!([["a", 0.5], ["b", 0.25]])), ["0.500000  a", "0.250000  b"]);
+        assert_eq!(
+            shown(json!([["a", 1.5e-6], ["b", 3e-7]])),
+            ["0.00000150000  a", "0.00000030000  b"]
+        );
+        assert_eq!(shown(json!([["a", 3], ["b", 12]])), [" 3  a", "12  b"]);
+        assert_eq!(shown(json!([["a", 1e-300]])), ["0.000000000000000  a"]);
+        assert_eq!(shown(json!([["a", 0.0]])), ["0  a"]);
+    }
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use everedge::{
-    Along, Chunks, Graph, IdKind, Kernel, RunOptions, RunReport, Stats, Timeline, Values, Version,
-    VersionChoice, VertexId, View,
+    Along, Chunks, Error, Graph, IdKind, Kernel, RunOptions, RunReport, Stats, Timeline, Values,
+    Version, VersionChoice, VertexId, View,
 };
 use everedge_bench::RunInfo;
 
@@ -130,8 +130,13 @@ impl Findings {
         };
         let components = sizes(Kernel::Wcc)?;
         let strong = view.is_directed().then(|| sizes(Kernel::Scc)).transpose()?;
-        // Not every graph has communities: Louvain takes no negative weights.
-        let louvain = ask(Kernel::Louvain);
+        let louvain = match ask(Kernel::Louvain) {
+            // It takes no negative weights; any other failure is one of the report.
+            Err(error) if !error.downcast_ref().is_some_and(Error::is_of_weights) => {
+                return Err(error);
+            }
+            louvain => louvain,
+        };
         let community = match louvain.as_ref().map(|louvain| &louvain.values) {
             Ok(Values::Component(community)) => Some(&community[..]),
             _ => None,

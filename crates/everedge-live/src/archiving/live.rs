@@ -232,6 +232,11 @@ impl<L: Layout> Live<L> {
         Ok((snapshot, lost.chain(damage.into_iter().map(problem)).collect()))
     }
 
+    /// Returns a number that was drawn for the graph when it was created.
+    pub fn identity(&self) -> u32 {
+        self.core.manifest.salt()
+    }
+
     /// Returns what is known of all acknowledged batches together, without reading lists.
     ///
     /// # Errors
@@ -430,6 +435,11 @@ macro_rules! live_graph {
             /// If the log's tail cannot be archived, or what says where lists lie is damaged.
             pub fn salvage(&self) -> $crate::Result<($snapshot, Vec<String>)> {
                 self.live.salvage()
+            }
+
+            /// Returns a number that was drawn for the graph when it was created.
+            pub fn identity(&self) -> u32 {
+                self.live.identity()
             }
 
             /// Returns what is known of all acknowledged batches together, without reading lists.

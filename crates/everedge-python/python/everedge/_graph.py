@@ -132,8 +132,8 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         self._lock = threading.RLock()
         self._is_closed = False
         self._native: _native.Graph | None = None
-        self._seen = 0, 0, 0
-        """What a reader has seen: updates, the number of the newest version, versions."""
+        self._seen = 0, 0, 0, 0
+        """What a reader has seen: which graph, updates, the number of the newest version, versions."""
         self._is_unshaped = False
         """Whether it was created here and no data may have reached it."""
         self._had_directory = False
@@ -232,8 +232,8 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
     ) -> Self:
         """Return a graph of a NetworkX graph: directed as it is, a pair keeping one edge unless it is a multigraph.
 
-        Nodes are integers from 0 on or strings, and stay vertices without an edge. Edges get the attribute `weight`, 1 where one
-        has none; none if no edge has it, or `weight` is `None`. Other attributes are left out. `path` and `options` as of
+        Nodes are integers from 0 on or strings, and stay vertices without an edge. Edges get the attribute `weight`, rounded to 32
+        bits, 1 where one has none; none if no edge has it, or `weight` is `None`. Other attributes are left out. `path` and `options` as of
         `from_table`.
 
         Raises `InvalidInputError` for a node of another kind (`networkx.convert_node_labels_to_integers` renames them).
@@ -270,7 +270,8 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         path: str | os.PathLike[str] | None = None,
         **options: Any,
     ) -> Self:
-        """Return a graph of a square sparse matrix: an edge with a weight for each entry, from its row to its column.
+        """Return a graph of a square sparse matrix: an edge for each entry, from its row to its column, whose weight is
+        the entry rounded to 32 bits.
 
         Rows are vertices by number, also those without entries. Entries of one place are added up, as SciPy means them. `directed=False` takes the entries on and above the diagonal of a
         symmetric matrix. `path` and `options` as of `from_table`; `weighted=False` leaves the numbers out.
@@ -671,8 +672,13 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
                 newest.close()
                 raise ClosedError("the graph is closed")
             assert self._native is not None
-            if self._seen[:2] > after[:2]:
-                # Another thread was faster, and has seen more.
+            if after[0] != self._seen[0]:
+                # Another graph has come to its place. Once more, while no thread can go back to the one before.
+                newest.close()
+                newest = _native.Graph.open_read_only(self._directory)
+                after = newest.state()
+            if self._seen[0] == after[0] and self._seen[1:3] > after[1:3]:
+                # Another thread was faster, and has seen more of the same graph.
                 newest.close()
             else:
                 # Calls that are running keep what they work on.

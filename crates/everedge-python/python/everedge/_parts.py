@@ -15,6 +15,9 @@ from everedge._values import Components, Values
 if TYPE_CHECKING:
     from everedge._kernels import AnyGraph
 
+_SHOWN = 20
+"""Vertices of a cycle that an error names."""
+
 
 @kernel
 def louvain(
@@ -152,7 +155,8 @@ def topological_order(graph: AnyGraph, *, threads: int = 0) -> npt.NDArray[Any]:
     with graph._view("topological-order", threads) as view:
         report, order = view._run("topological-order", threads)
         if cycle := report.result["cycle"]:
-            way = " -> ".join(str(name) for name in [*cycle, cycle[0]])
+            shown = cycle if len(cycle) <= _SHOWN else [*cycle[:_SHOWN], f"... ({len(cycle) - _SHOWN} more)"]
+            way = " -> ".join(str(name) for name in [*shown, cycle[0]])
             raise InvalidInputError(f"the graph has no topological order: {way} is a cycle")
         return view._id_array(order)
 

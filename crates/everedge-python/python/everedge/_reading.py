@@ -300,7 +300,11 @@ class Reading(WithoutLength, ABC):
                 found = [groups[name] for name in vertices.ids.tolist()]
             except KeyError as missing:
                 raise InvalidInputError(f"vertex `{missing.args[0]}` has no group") from None
-            _, labels = np.unique(np.array(found), return_inverse=True)
+            numbers: dict[Any, int] = {}
+            try:
+                labels = [numbers.setdefault(group, len(numbers)) for group in found]
+            except TypeError:
+                raise InvalidInputError("groups: a group is a number, a string or what else a dict takes as a key") from None
             by_row = np.zeros(view._native.row_count(), np.uint32)
             by_row[vertices.index if len(by_row) > len(labels) else slice(None)] = labels
             return view._native.modularity(by_row, resolution, weighted)
@@ -470,7 +474,7 @@ class Reading(WithoutLength, ABC):
     def to_scipy(self) -> scipy.sparse.csr_array:
         """Return the adjacency matrix: row and column k stand for `vertices[k]`; needs SciPy.
 
-        Parallel edges add up; an undirected edge stands on both sides of the diagonal. Cost: every edge, up to 24 bytes for
+        Entries are 32-bit floats. Parallel edges add up; an undirected edge stands on both sides of the diagonal. Cost: every edge, up to 24 bytes for
         each while it is made, 48 without directions, and 48 a vertex; parallel edges are sorted.
         """
         import scipy.sparse

@@ -51,7 +51,7 @@ class Backend:
 
     def should_run(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
         """Return whether a function is faster here on a graph of NetworkX, or why not."""
-        graph: Any = args[0] if args else next(iter(kwargs.values()))
+        graph: Any = args[0] if args else kwargs["G"]
         native = FUNCTIONS[name]
         kept = getattr(graph, "__networkx_cache__", None) or {}
         is_kept = bool(kept.get("backends", {}).get("everedge"))

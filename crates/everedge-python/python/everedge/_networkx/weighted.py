@@ -61,12 +61,15 @@ class Roads:
             near = self.near(lengths, cutoff)
             parents = self.parents(lengths)[near]
             return near, np.where(parents < 0, near, parents), lengths[near]
-        asked = self.graph.ask(self.weight, "min")
+        # A search from several takes the weights of a graph that has some: it gets one without.
+        asked = self.graph.ask(self.weight, "one" if self.weights is None and len(rows) > 1 else "min")
         if len(rows) == 1 and self.weights is None:
             found = asked.search(int(rows[0]), False, np.inf if cutoff is None else max(cutoff, 0))
             return found.order, found.parents, found.depths.astype(np.float64)
         order, parents, lengths = asked.weighted_search(rows)
-        count = len(order) if cutoff is None else int(np.searchsorted(lengths, cutoff, "right"))
+        # Who is searched from is there, however small the cutoff is.
+        least = len(np.unique(rows))
+        count = len(order) if cutoff is None else max(least, int(np.searchsorted(lengths, cutoff, "right")))
         return order[:count], parents[:count], lengths[:count]
 
     def lengths(self, rows: Rows) -> Lengths:
@@ -203,8 +206,8 @@ class Roads:
         return self.shown(np.array([found[1]]))[0], graph.named(asked.rows_of(found[0]))
 
     def near(self, lengths: Lengths, cutoff: Any) -> Rows:
-        """Return the rows that are reached within `cutoff`, the nearest first."""
-        rows = np.flatnonzero(lengths <= (np.finfo(np.float64).max if cutoff is None else cutoff))
+        """Return the rows that are reached within `cutoff`, 0 at least, the nearest first."""
+        rows = np.flatnonzero(lengths <= (np.finfo(np.float64).max if cutoff is None else max(cutoff, 0)))
         return rows[np.argsort(lengths[rows], kind="stable")]
 
     def shown(self, lengths: Lengths) -> list[Any]:
