@@ -50,6 +50,7 @@ pub(crate) fn resolve(
     let (resolved, are_named) = resolve_freely(columns, choices)?;
     if !are_named {
         refuse_guess(columns)?;
+        refuse_nameless(columns, choices)?;
         refuse_own_id(columns, resolved)?;
         refuse_other_end(columns, resolved, choices)?;
     }
@@ -237,6 +238,18 @@ fn refuse_guess(columns: &[GuessedColumn]) -> Result<(), Fault> {
     Err(Fault::new(0, what.escape_debug().to_string()).hint("name them with --src and --dst"))
 }
 
+/// Refuses to guess the ends among many columns of text alone, whose first row may be their names.
+fn refuse_nameless(columns: &[GuessedColumn], choices: &InputChoices) -> Result<(), Fault> {
+    let says_nothing = |column: &GuessedColumn| column.name.is_none() && !column.is_numeric;
+    let is_clear = choices.header.is_some() || columns.len() <= GUESSED_COLUMNS_MAX;
+    if is_clear || !columns.iter().all(says_nothing) {
+        return Ok(());
+    }
+    let what = format!("{} columns of text, and the first row may hold their names", columns.len());
+    Err(Fault::new(0, what)
+        .hint("say --header yes or --header no, and name the ends with --src and --dst"))
+}
+
 /// Refuses to guess whether `id` numbers the rows or is the other end of what another column refers to,
 /// as in `id,parent_id,name`.
 fn refuse_own_id(
@@ -317,6 +330,22 @@ mod tests {
 
     fn named(name: &str) -> Option<Column> {
         Some(Column::Name(name.to_owned()))
+    }
+
+    #[test]
+    fn many_columns_of_text_without_names_are_not_guessed() {
+        let mut columns = columns("name,partner,city,note", &[]);
+        columns.iter_mut().for_each(|column| column.name = None);
+        let none = InputChoices::default();
+        assert!(resolve(&columns, &none).is_err());
+        let header = InputChoices { header: Some(false), ..none.clone() };
+        assert_eq!(resolve(&columns, &header).unwrap().dst, 1);
+        let number = |at| Some(Column::Index(at));
+        let ends = InputChoices { src: number(0), dst: number(2), ..none.clone() };
+        assert_eq!(resolve(&columns, &ends).unwrap().dst, 2);
+        assert_eq!(resolve(&columns[..3], &none).unwrap().dst, 1);
+        columns[3].is_numeric = true;
+        assert!(resolve(&columns, &none).is_ok());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 /// Options of the command line in advice, and other advice for it, and what they are here. What begins another one comes after it.
-const OPTIONS: [(&str, &str); 32] = [
+const OPTIONS: [(&str, &str); 33] = [
     ("seal one with `--ids integer`", "seal one with ids=\"integer\""),
     (", or run on a copy in memory with --csr", ""),
     (
@@ -50,6 +50,7 @@ const OPTIONS: [(&str, &str); 32] = [
     ("--ids integer", "ids=\"integer\""),
     ("--ids map", "ids=\"map\""),
     ("--header no", "header=False"),
+    ("--header yes", "header=True"),
     ("--format", "format="),
     ("--delimiter", "delimiter="),
     ("--src", "src="),

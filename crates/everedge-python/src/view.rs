@@ -73,6 +73,23 @@ impl View {
         view.check_reads().map_err(exception)?;
         Ok(found)
     }
+
+    /// Returns what `read` finds in all lists; a signal ends it.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and what the handler of a signal raises.
+    fn scan<R: Send>(
+        &self,
+        py: Python<'_>,
+        read: impl FnOnce(&everedge::View) -> R + Send,
+    ) -> PyResult<R> {
+        let (view, watch) = (self.handle.get()?, Watch::default());
+        let scan =
+            || watch.run(|| read(&view)).map_err(|_| exception(everedge::Error::Interrupted));
+        let found = py.detach(|| if_small(&view, &watch, scan))?;
+        view.check_reads().map_err(exception)?;
+        Ok(found)
+    }
 }
 
 #[pymethods]
@@ -188,12 +205,12 @@ impl View {
 
     /// Returns the out-degree of every id below `vertex_bound`.
     fn out_degrees<'py>(&self, py: Python<'py>) -> PyResult<Column<'py, u32>> {
-        Ok(self.read(py, |view| view.out_degrees())?.into_pyarray(py))
+        Ok(self.scan(py, |view| view.out_degrees())?.into_pyarray(py))
     }
 
     /// Returns the in-degree of every id below `vertex_bound`.
     fn in_degrees<'py>(&self, py: Python<'py>) -> PyResult<Column<'py, u32>> {
-        Ok(self.read(py, |view| view.in_degrees())?.into_pyarray(py))
+        Ok(self.scan(py, |view| view.in_degrees())?.into_pyarray(py))
     }
 
     /// Returns whether an edge leads from `u` to `v`.
@@ -399,7 +416,7 @@ impl View {
         &self,
         py: Python<'py>,
     ) -> PyResult<(Column<'py, u32>, Column<'py, u32>, Column<'py, f32>)> {
-        let (src, dst, weight) = self.read(py, |view| view.edges())?;
+        let (src, dst, weight) = self.scan(py, |view| view.edges())?;
         Ok((src.into_pyarray(py), dst.into_pyarray(py), weight.into_pyarray(py)))
     }
 
@@ -416,7 +433,7 @@ impl View {
         py: Python<'py>,
         ones: bool,
     ) -> PyResult<(Column<'py, u64>, Column<'py, u32>, Option<Column<'py, f32>>)> {
-        let (starts, rows, weights) = self.read(py, |view| view.csr_arrays(ones))?;
+        let (starts, rows, weights) = self.scan(py, |view| view.csr_arrays(ones))?;
         let weights = weights.map(|weights| weights.into_pyarray(py));
         Ok((starts.into_pyarray(py), rows.into_pyarray(py), weights))
     }

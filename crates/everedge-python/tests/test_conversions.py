@@ -198,6 +198,45 @@ def test_what_fails_leaves_nothing(make: Any, tmp_path: Path) -> None:
     assert list(path.iterdir()) == []
 
 
+def test_numbers_under_another_name_are_not_left_out_in_silence() -> None:
+    graph = networkx.Graph([("a", "b", {"length": 3.0}), ("b", "c", {"length": 4.0})])
+    with pytest.warns(UserWarning, match="no 'weight'; their 'length' may hold weights"):
+        assert not everedge.Graph.from_networkx(graph).snapshot().weighted
+    for options in ({"weight": None}, {"weight": "length"}, {"weighted": False}):
+        everedge.Graph.from_networkx(graph, **options)
+    assert everedge.Graph.from_networkx(graph, "length").snapshot().shortest_path("a", "c").length == 7
+    named = networkx.Graph([("a", "b", {"kind": "road"})])
+    everedge.Graph.from_networkx(named)
+
+
+def test_columns_that_nobody_asked_for_may_hold_anything() -> None:
+    import pandas
+    import polars
+
+    ends = {"src": ["a", "b"], "dst": ["b", "c"]}
+    odd = pandas.DataFrame({"note": [1, "x"], **ends, "thing": [object(), 1j], "w": [1.5, 2.5]})
+    odd.insert(0, "note", ["p", None], allow_duplicates=True)
+    empty = polars.DataFrame({"note": [None, None], **ends, "w": [1.5, 2.5]})
+    huge = polars.DataFrame({**ends, "w": [1.5, 2.5], "huge": polars.Series([1 << 100, 2], dtype=polars.Int128)})
+    for make, frame in ((everedge.Graph.from_pandas, odd), (everedge.Graph.from_polars, empty), (everedge.Graph.from_polars, huge)):
+        assert make(frame, "src", "dst", "w").snapshot().weight("b", "c") == 2.5
+        assert make(frame, "src", "dst", weighted=False).snapshot().num_edges == 2
+        with pytest.warns(UserWarning, match="may hold weights"):
+            make(frame, "src", "dst")
+    twice = pandas.DataFrame([[1, 2, 3], [2, 3, 4]], columns=["a", "a", "b"])
+    assert everedge.Graph.from_pandas(twice, 0, 2, weighted=False).snapshot().has_edge(2, 4)
+    with pytest.raises(everedge.InvalidInputError, match="columns? .*x|no column"):
+        everedge.Graph.from_pandas(odd, "src", "x")
+
+
+@pytest.mark.parametrize("ids", [["1", 2], [2**70, 1], ["\ud800", "x"]])
+def test_ids_that_arrow_does_not_know_are_refused(ids: list[Any]) -> None:
+    import pandas
+
+    with pytest.raises(everedge.InvalidInputError):
+        everedge.Graph.from_pandas(pandas.DataFrame({"src": pandas.Series(ids, dtype=object), "dst": ["a", "b"]}), "src", "dst")
+
+
 @pytest.mark.parametrize("last", ["z", None])
 def test_a_graph_that_comes_meanwhile_is_neither_taken_nor_removed(last: str | None, tmp_path: Path) -> None:
     path = tmp_path / "g"

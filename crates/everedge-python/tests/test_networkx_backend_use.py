@@ -111,6 +111,22 @@ def test_weights_count_only_where_they_are_asked_for() -> None:
     assert nx.multi_source_dijkstra_path_length(graph, [0, 5]) == {0: 0, 5: 0, 1: 0.5, 2: 0.75}
 
 
+@pytest.mark.parametrize("method", ["dijkstra", "bellman-ford"])
+def test_shortest_paths_by_weights(method: str) -> None:
+    graph = everedge.Graph("g", medium="dram", weighted=True, directed=False, simple=True)
+    graph.add_edges(["a", "b", "a", "c"], ["b", "c", "c", "d"], [1, 2, 9, 0.5])
+    known = graph.snapshot().to_networkx()
+    for function in (nx.shortest_path, nx.shortest_path_length):
+        for ends in ({"source": "a", "target": "d"}, {"source": "a"}, {}):
+            found, expected = (function(one, **ends, weight="weight", method=method) for one in (graph, known))
+            assert (found if ends else dict(found)) == (expected if ends else dict(expected)), (function, ends)
+        with pytest.raises(NotImplementedError):
+            function(graph, target="d", weight="weight", method=method)
+    with pytest.raises(nx.NetworkXNoPath):
+        graph.add_vertices("e")
+        nx.shortest_path(graph, "a", "e", weight="weight", method=method)
+
+
 @pytest.mark.parametrize("sources", [[0], [0, 5]])
 def test_who_is_searched_from_is_there_whatever_the_cutoff(sources: list[int]) -> None:
     graph = everedge.Graph("g", medium="dram", weighted=True)

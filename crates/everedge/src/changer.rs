@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use everedge_chunks::{ChunksView, Store};
 use everedge_core::{Direction, Edge, GraphView, MAX_VERTEX_ID, VertexId};
 use everedge_io::Ids;
-use everedge_live::{Batch, Changes, Error as StorageError, Names};
+use everedge_live::{Batch, Changes, Names};
 use everedge_medium::{Manifest, Volume};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,7 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::changes::{ChangeCounts, OpenChanges, damage, id_in_changes, options_for};
 use crate::chunks::{Chunks, ChunksOptions, check_names, least_memory_for};
 use crate::creation::check_alike;
-use crate::error::Done;
+
 use crate::files::{Sources, expand};
 use crate::id_map::kind_beside;
 use crate::ingest::ingest_with;
@@ -173,15 +173,7 @@ impl Changer {
         let counts = self.counts();
         let closed = self.close();
         let report = IngestReport { changes: Some(counts), ..outcome? };
-        let (edges, delete) = (report.edges_read, ingest.delete);
-        closed.map(|()| report).map_err(|error| match error {
-            // Nothing is left of a directory that was removed.
-            Error::Storage(StorageError::NotAGraph { .. }) => error,
-            error => {
-                let done = if delete { Done::Deleted } else { Done::Inserted };
-                Error::Unclosed { edges, done, source: Box::new(error) }
-            }
-        })
+        report.once_closed(closed, ingest)
     }
 
     /// Adds edges of numbers that [`Self::intern_texts`] and the like return, as one batch. Returns what it changed.

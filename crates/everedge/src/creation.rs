@@ -100,7 +100,7 @@ impl Graph {
                 .check_chosen(chosen, ingest.input.ids)
                 .and_then(|()| graph.ingest_sources(&sources, ingest, progress))
                 .inspect(|_| graph.put_in_order(|| ingest.check_stop().is_err()));
-            return graph.close_with(outcome);
+            return graph.close_after(outcome, ingest);
         }
         let had_directory = path.exists();
         let options = chosen.options()?;
@@ -117,7 +117,7 @@ impl Graph {
             {
                 Err(*source)
             }
-            outcome => outcome.and_then(|report| ended.map(|()| report)),
+            outcome => outcome.and_then(|report| report.once_closed(ended, ingest)),
         };
         let is_mapped = ingest.input.ids == IdChoice::Mapped && is_integer && is_empty;
         if is_mapped && outcome.as_ref().is_err_and(is_about_text_ids) && can_read_again(files) {
@@ -170,11 +170,14 @@ impl Graph {
         self.totals().is_ok_and(|totals| totals.vertex_count == 0)
     }
 
-    /// Closes the graph after a call on it, whose error counts more than that of closing.
-    fn close_with<T>(self, outcome: Result<T>) -> Result<T> {
+    /// Closes the graph after files were taken in; what went wrong with them counts more than an error of closing.
+    fn close_after(
+        self,
+        outcome: Result<IngestReport>,
+        ingest: &IngestOptions,
+    ) -> Result<IngestReport> {
         let closed = self.close();
-        let value = outcome?;
-        closed.map(|()| value)
+        outcome?.once_closed(closed, ingest)
     }
 
     /// Checks that the graph was made with what was chosen, and that its ids are of that kind.

@@ -150,6 +150,22 @@ pub struct IngestReport {
     pub guessed: Guessed,
 }
 
+impl IngestReport {
+    /// Returns the report if the graph was closed, too.
+    ///
+    /// # Errors
+    /// [`Error::Unclosed`] says that all is done all the same, unless nothing is left of the graph.
+    pub(crate) fn once_closed(self, closed: Result<()>, ingest: &IngestOptions) -> Result<Self> {
+        let done = if ingest.delete { Done::Deleted } else { Done::Inserted };
+        let unclosed = |source| match source {
+            Error::Storage(everedge_live::Error::NotAGraph { .. }) => source,
+            source => Error::Unclosed { edges: self.edges_read, done, source: Box::new(source) },
+        };
+        closed.map_err(unclosed)?;
+        Ok(self)
+    }
+}
+
 /// What a medium did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MediumReport {

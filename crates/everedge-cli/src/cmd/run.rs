@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::ArgMatches;
 use everedge::{
-    Kernel, Parameters, RunOptions, RunReport, ValueTable, Verify, VersionChoice, Watch,
+    Kernel, Parameters, RunOptions, RunReport, ValueTable, Values, Verify, VersionChoice, Watch,
 };
 use everedge_bench::page::counted;
 use serde::Serialize;
@@ -140,7 +140,12 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
     };
     let run = || view.run(args.kernel, &options);
     let mut run = output.follow(args.kernel.name(), &options.watch, run)?;
-    if let Some(destination) = &args.output {
+    let has_values = match &run.values {
+        Values::None => false,
+        Values::Order(order) => !order.is_empty() || run.result["acyclic"] == true,
+        _ => true,
+    };
+    if let Some(destination) = args.output.as_ref().filter(|_| has_values) {
         destination.write(|form| match form {
             Form::Lines(mut out) => run.values.write(&view, &mut out),
             Form::Table(out, format) => {
@@ -156,6 +161,8 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
         Some(Destination::StandardOutput) => output.say_aside(in_words(&report)),
         _ => output.print(&report, in_words)?,
     }
+    let is_written = has_values || args.output.is_none();
+    ensure!(is_written, "`{}` has found no values here that --output could write", args.kernel);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
         output.print(&Report { similar }, |_| String::new())?;
         return Ok(ExitCode::SUCCESS);
     }
-    if found.is_empty() {
+    if found.is_empty() && args.top > 0 {
         output.say_aside("no vertex shares a neighbor with it");
     }
     lines(output, |out| {

@@ -276,32 +276,42 @@ impl Teller<'_> {
 
     /// Returns what stands around a vertex: its best ranked neighbors, and those of the best of these.
     fn around(&self, center: VertexId) -> Result<Neighborhood> {
-        let (leaving, hidden_after) = self.best(center, Along::Out, center)?;
-        let (entering, hidden_before) = match self.view.is_directed() {
-            true => self.best(center, Along::In, center)?,
-            false => (Vec::new(), 0),
+        let leaving = self.ranked_neighbors(center, Along::Out, center)?;
+        let entering = match self.view.is_directed() {
+            true => self.ranked_neighbors(center, Along::In, center)?,
+            false => Vec::new(),
         };
-        let mut edges: Vec<(VertexId, VertexId)> = leaving.iter().map(|&v| (center, v)).collect();
-        edges.extend(entering.iter().map(|&v| (v, center)));
+        // Who has edges both ways stands with those that edges lead to.
+        let (both, before): (Vec<VertexId>, Vec<VertexId>) = {
+            let after: HashSet<_> = leaving.iter().collect();
+            entering.into_iter().partition(|v| after.contains(v))
+        };
+        let shown: HashSet<_> = leaving.iter().take(NEIGHBORS).copied().collect();
+        let mut edges: Vec<_> = leaving.iter().take(NEIGHBORS).map(|&v| (center, v)).collect();
+        edges.extend(both.into_iter().filter(|v| shown.contains(v)).map(|v| (v, center)));
+        edges.extend(before.iter().take(NEIGHBORS).map(|&v| (v, center)));
         for &v in leaving.iter().take(NEAR) {
-            let (next, _) = self.best(v, Along::Out, center)?;
-            edges.extend(next.into_iter().map(|w| (v, w)));
+            let next = self.ranked_neighbors(v, Along::Out, center)?;
+            edges.extend(next.into_iter().take(NEIGHBORS).map(|w| (v, w)));
         }
+        let hidden = [before, leaving].map(|found| found.len().saturating_sub(NEIGHBORS));
         let named = |(u, v): (VertexId, VertexId)| (self.name(u), self.name(v));
         let edges = edges.into_iter().map(named).collect();
-        let hidden = [hidden_before, hidden_after];
         Ok(Neighborhood { center: self.name(center), edges, hidden })
     }
 
-    /// Returns the best ranked neighbors of a vertex without itself and `other`, and how many are left out.
-    fn best(&self, v: VertexId, along: Along, other: VertexId) -> Result<(Vec<VertexId>, usize)> {
+    /// Returns the neighbors of a vertex without itself and `other`, the best ranked first.
+    fn ranked_neighbors(
+        &self,
+        v: VertexId,
+        along: Along,
+        other: VertexId,
+    ) -> Result<Vec<VertexId>> {
         let (src, dst, _) = self.view.edges_of(&[v], along)?;
         let ends = src.into_iter().zip(dst).map(|(src, dst)| if src == v { dst } else { src });
         let mut found: Vec<VertexId> = ends.filter(|&w| w != v && w != other).collect();
         found.sort_unstable_by(|&u, &w| self.score(w).total_cmp(&self.score(u)).then(u.cmp(&w)));
         found.dedup();
-        let hidden = found.len().saturating_sub(NEIGHBORS);
-        found.truncate(NEIGHBORS);
-        Ok((found, hidden))
+        Ok(found)
     }
 }

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use clap::error::ErrorKind;
 use everedge::{OutputFile, VersionChoice};
 use everedge_bench::page::counted;
 use everedge_bench::parsed;
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     /// The directory of the graph.
     graph: PathBuf,
 
-    /// The file to write.
+    /// The file to write; `-` is standard output.
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
 
@@ -61,6 +62,17 @@ struct Summary {
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let start = Instant::now();
     let path = args.output.display();
+    if args.output.as_os_str() == "-" {
+        if output.json {
+            let words = "`--output -` and `--json` both want standard output for themselves; write \
+                         the page to a file\n";
+            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
+        }
+        let findings = Findings::of(&args.graph, args.at.as_ref(), &args.around, output)?;
+        let mut out = std::io::stdout().lock();
+        let written = out.write_all(page::render(&findings).as_bytes()).and_then(|()| out.flush());
+        return written.context("cannot write to standard output").map(|()| ExitCode::SUCCESS);
+    }
     ensure!(!args.output.is_dir(), "`{path}` is a directory; name a file with --output");
     // Before the work, not after it.
     let mut file = OutputFile::create(&args.output)?;

@@ -496,3 +496,21 @@ fn shells_and_man_know_every_command() {
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains("there is no command `sing`; `everedge --help` lists them"), "{said}");
 }
+
+/// A script that asks for an order, colors or values learns that there are none.
+#[test]
+fn no_file_is_written_where_a_kernel_has_found_no_values() {
+    let home = Home::new("0 1\n1 2\n2 0\n");
+    for kernel in ["topological-order", "bipartition", "triangles"] {
+        let ran = home.run(&["run", kernel, "graph", "--output", "found.txt"]);
+        assert_eq!(ran.status.code(), Some(1), "{kernel}");
+        assert!(text_of(&ran.stdout).starts_with(kernel));
+        assert!(complaints(&ran).contains("no values here that --output could write"), "{kernel}");
+        assert!(!home.path("found.txt").exists());
+    }
+    let home = Home::new("0 1\n1 2\n");
+    for kernel in ["topological-order", "bipartition"] {
+        let ran = home.run(&["run", kernel, "graph", "--output", "found.txt"]);
+        assert!(ran.status.success() && home.path("found.txt").exists());
+    }
+}

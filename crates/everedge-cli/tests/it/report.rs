@@ -118,6 +118,26 @@ fn ids_may_lie_far_apart() {
     assert!(page(home).contains("<td>2000000000</td>"));
 }
 
+/// Vertices with edges both ways take no place from those that only lead to the center.
+#[test]
+fn all_neighbors_of_a_hub_are_drawn_or_counted() {
+    let home = home();
+    let home = home.path();
+    let both: String = (0..100).map(|i| format!("h,b{i}\nb{i},h\n")).collect();
+    let before: String = (0..70).map(|i| format!("i{i},h\n")).collect();
+    std::fs::write(home.join("hub.csv"), format!("source,target\n{both}{before}")).unwrap();
+    done(home, "ingest hub hub.csv --quiet");
+    done(home, "report hub --around h");
+    let page = page(home);
+    assert!(page.contains("and 36 more"), "of those behind");
+    assert!(page.contains("and 6 more"), "of those before");
+    let piped = done(home, "report hub --output -");
+    assert!(
+        piped.starts_with("<!doctype html>") || piped.starts_with("<!DOCTYPE html>"),
+        "{piped:.40}"
+    );
+}
+
 /// Louvain takes no negative weights; all else does.
 #[test]
 fn a_graph_without_communities_has_a_page() {

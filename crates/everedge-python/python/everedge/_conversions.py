@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,15 @@ import numpy.typing as npt
 
 from everedge._columns import Ids
 from everedge._errors import InvalidInputError
+from everedge._guiding import level_of_caller
 
 if TYPE_CHECKING:
     import igraph
     import networkx
     import scipy.sparse
+
+_ROWS_MAX = 1 << 31
+"""Vertices of a graph at most."""
 
 
 @dataclass
@@ -35,6 +40,8 @@ def of_networkx(graph: networkx.Graph[Any], weight: str | None) -> Given:
     edges = list(graph.edges(data=weight, default=None)) if weight else list(graph.edges(data=False))
     weights = [edge[2] for edge in edges] if weight else []
     weighted = any(one is not None for one in weights)
+    if weight and edges and not weighted:
+        _warn_of_numbers(weight, next(iter(graph.edges(data=True)))[-1])
     return Given(
         list(graph),
         [edge[0] for edge in edges],
@@ -42,6 +49,14 @@ def of_networkx(graph: networkx.Graph[Any], weight: str | None) -> Given:
         [1 if one is None else one for one in weights] if weighted else None,
         {"directed": graph.is_directed(), "simple": not graph.is_multigraph()},
     )
+
+
+def _warn_of_numbers(weight: str, attributes: dict[Any, Any]) -> None:
+    """Warn of a number that edges have under another name than the weight that was looked for."""
+    numbers = [name for name, one in attributes.items() if isinstance(one, int | float) and not isinstance(one, bool)]
+    if numbers:
+        say = f"edges have no {weight!r}; their {numbers[0]!r} may hold weights and was left out: name it (weight=), or say weight=None"
+        warnings.warn(say, stacklevel=level_of_caller())
 
 
 def of_igraph(graph: igraph.Graph, weight: str | None, name: str | None) -> Given:
@@ -52,6 +67,8 @@ def of_igraph(graph: igraph.Graph, weight: str | None, name: str | None) -> Give
         raise InvalidInputError(f"two vertices are called {twice!r}: name=None calls vertices by their numbers")
     ends = graph.get_edgelist()
     weights = graph.es[weight] if weight and weight in graph.es.attributes() else None
+    if weight and ends and weights is None:
+        _warn_of_numbers(weight, graph.es[0].attributes())
     src, dst = [names[u] for u, _ in ends], [names[v] for _, v in ends]
     return Given(names, src, dst, weights, {"directed": graph.is_directed()})
 
@@ -63,6 +80,8 @@ def of_scipy(matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, options: dict
     rows, columns = matrix.shape
     if rows != columns:
         raise InvalidInputError(f"a matrix of {rows} rows and {columns} columns: it must be square")
+    if rows > _ROWS_MAX:
+        raise InvalidInputError(f"a matrix of {rows:,} rows: a graph has at most {_ROWS_MAX:,} vertices")
     entries = scipy.sparse.coo_array(matrix)
     if entries.dtype == np.bool_ and options.get("weighted") is not False:
         raise InvalidInputError("a matrix of truth values: weighted=False leaves them out, and matrix.astype(float) makes numbers of them")

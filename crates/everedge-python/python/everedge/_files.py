@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
 from everedge import _native
 from everedge._columns import ArrowColumn, ArrowPiece
-from everedge._errors import InvalidInputError
+from everedge._errors import EveredgeError, InvalidInputError
 from everedge._guiding import not_a_path
 from everedge._progress import Bar, is_watched
 
@@ -49,11 +49,43 @@ def _taken(files: tuple[Source, ...]) -> list[str | _native.Table]:
         if not is_table(source):
             taken.append(os.fspath(cast("File", source)))
             continue
-        table = _native.Table(source, f"table {number}")
+        try:
+            table = _native.Table(source, f"table {number}")
+        except (ArithmeticError, NotImplementedError, TypeError, ValueError) as error:
+            if isinstance(error, EveredgeError):
+                raise
+            raise InvalidInputError(f"table {number} has no form that Arrow knows: {error}") from error
         if table.row_count() == 0:
             raise InvalidInputError("a table has no rows: there are no edges in it")
         taken.append(table)
     return taken
+
+
+_NUMBERS = {"Float32", "Float64", *(f"{sign}nt{bits}" for sign in ("I", "UI") for bits in (8, 16, 32, 64))}
+"""Types of columns that may hold weights, as polars writes them, and pandas without regard to case."""
+
+
+def _narrowed(table: Any, columns: tuple[Column, Column, Column], unweighted: bool) -> tuple[Any, tuple[Column, Column, Column]]:
+    """Return a frame with the named columns alone, and where they are; columns of numbers stay where one may hold weights.
+
+    What other columns hold is nobody's business: Arrow may not even know their types.
+    """
+    kind = type(table).__module__.partition(".")[0]
+    is_frame = kind in ("pandas", "polars") and type(table).__name__ == "DataFrame"
+    if not is_frame or columns[0] is None or columns[1] is None:
+        return table, columns
+    names = list(table.columns)
+    places = [column if isinstance(column, int) else names.index(column) if names.count(column) == 1 else None for column in columns]
+    if any(column is not None and (place is None or place >= len(names)) for column, place in zip(columns, places, strict=True)):
+        # Whoever reads it says what is wrong.
+        return table, columns
+    kept = list(dict.fromkeys(place for place in places if place is not None))
+    if columns[2] is None and not unweighted:
+        types = {name.lower() for name in _NUMBERS}
+        kept += [place for place, one in enumerate(table.dtypes) if place not in kept and str(one).lower() in types]
+    part = table.iloc[:, kept] if kind == "pandas" else table[:, kept]
+    src, dst, weight = (None if place is None else kept.index(place) for place in places)
+    return part, (src, dst, weight)
 
 
 def file_options(
@@ -87,6 +119,9 @@ def file_options(
         raise InvalidInputError(f"header={header!r}: it is True, False or None")
     check_columns(src=src, dst=dst, weight=weight)
     src, dst, weight = (_place_of(column, files) for column in (src, dst, weight))
+    if len(files) == 1:
+        table, (src, dst, weight) = _narrowed(files[0], (src, dst, weight), unweighted)
+        files = (table,)
     return _taken(files), {
         "format": None if format == "auto" else format,
         "ids": ids,

@@ -233,7 +233,8 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         """Return a graph of a NetworkX graph: directed as it is, a pair keeping one edge unless it is a multigraph.
 
         Nodes are integers from 0 on or strings, and stay vertices without an edge. Edges get the attribute `weight`, rounded to 32
-        bits, 1 where one has none; none if no edge has it, or `weight` is `None`. Other attributes are left out. `path` and `options` as of
+        bits, 1 where one has none; none if no edge has it, or `weight` is
+        `None`. Warns of numbers under another name. Other attributes are left out. `path` and `options` as of
         `from_table`.
 
         Raises `InvalidInputError` for a node of another kind (`networkx.convert_node_labels_to_integers` renames them).
@@ -242,7 +243,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         >>> everedge.Graph.from_networkx(networkx.path_graph(4)).snapshot().num_edges
         3
         """
-        return cls._of(_conversions.of_networkx(graph, weight), path, options)
+        return cls._of(_conversions.of_networkx(graph, None if options.get("weighted") is False else weight), path, options)
 
     @classmethod
     @guided
@@ -259,7 +260,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
 
         As `from_networkx` otherwise; a pair keeps all its edges. Raises `InvalidInputError` if two vertices have one name, too.
         """
-        return cls._of(_conversions.of_igraph(graph, weight, name), path, options)
+        return cls._of(_conversions.of_igraph(graph, None if options.get("weighted") is False else weight, name), path, options)
 
     @classmethod
     @guided

@@ -157,7 +157,7 @@ NAMES = {
     "coreness": "snapshot.kcore()",
     "degree_centrality": "snapshot.degree()",
     "diameter": "networkx.diameter(snapshot)",
-    "density": "networkx.density(snapshot)",
+    "density": "networkx.density(snapshot.to_networkx())",
     "eigenvector_centrality": "snapshot.eigenvector()",
     "harmonic_centrality": "snapshot.harmonic()",
     "hub_score": "snapshot.hits()",

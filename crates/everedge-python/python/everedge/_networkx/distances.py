@@ -123,7 +123,8 @@ def global_efficiency(G: Any) -> float:
 def shortest_path(
     G: Any, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
-    _check_method(G, weight, method)
+    if _has_lengths(weight, method, source, target):
+        return _by_weights(G, "path", source, target, weight, method)
     if source is None and target is None:
         return all_pairs_shortest_path(G)
     if source is None:
@@ -136,7 +137,8 @@ def shortest_path(
 def shortest_path_length(
     G: Any, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
-    _check_method(G, weight, method)
+    if _has_lengths(weight, method, source, target):
+        return _by_weights(G, "path_length", source, target, weight, method)
     if source is None and target is None:
         return all_pairs_shortest_path_length(G)
     if source is None:
@@ -146,9 +148,23 @@ def shortest_path_length(
     return len(bidirectional_shortest_path(G, source, target)) - 1
 
 
-def _check_method(G: Any, weight: Any, method: str) -> None:
+def _has_lengths(weight: Any, method: str, source: Any, target: Any) -> bool:
     if method not in ("dijkstra", "bellman-ford"):
         raise ValueError(f"method not supported: {method}")
-    if weight is not None:
-        # NetworkX calls the functions of weights by itself.
-        raise NotImplementedError("only paths that count edges: take dijkstra_path and its like")
+    if weight is not None and source is None and target is not None:
+        raise NotImplementedError("only paths by weights that begin somewhere")
+    return weight is not None
+
+
+def _by_weights(G: Any, what: str, source: Any, target: Any, weight: Any, method: str) -> Any:
+    """Return what the function of the method finds, as NetworkX does."""
+    from everedge._networkx import weighted
+
+    name = method.replace("-", "_")
+    if source is None:
+        return getattr(weighted, f"all_pairs_{name}_{what}")(G, weight=weight)
+    if target is None:
+        return getattr(weighted, f"single_source_{name}_{what}")(G, source, weight=weight)
+    if (what, method) == ("path", "dijkstra"):
+        return weighted.bidirectional_dijkstra(G, source, target, weight)[1]
+    return getattr(weighted, f"{name}_{what}")(G, source, target, weight)

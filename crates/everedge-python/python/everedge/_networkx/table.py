@@ -56,7 +56,8 @@ def _all() -> dict[str, Native]:
     add("paths", "a search in the order of lists", "single_source_shortest_path single_target_shortest_path all_pairs_shortest_path "
         "bfs_edges bfs_predecessors bfs_successors bfs_layers", "limits of depth, orders of neighbors")
     add("paths", "two searches that meet", "bidirectional_shortest_path has_path")
-    add("distances", "two searches that meet; a search in the order of lists", "shortest_path shortest_path_length", "weights")
+    add("distances", "two searches that meet; a search in the order of lists", "shortest_path shortest_path_length",
+        "weights where only the end is given")
     add("distances", "two searches that meet", "efficiency")
     add("distances", "kernel radii", "eccentricity diameter radius center periphery", "weights")
     add("distances", "kernel closeness", "average_shortest_path_length wiener_index", "weights")
