@@ -50,7 +50,6 @@ pub(crate) fn resolve(
     let (resolved, are_named) = resolve_freely(columns, choices)?;
     if !are_named {
         refuse_guess(columns)?;
-        refuse_nameless(columns, choices)?;
         refuse_own_id(columns, resolved)?;
         refuse_other_end(columns, resolved, choices)?;
     }
@@ -239,9 +238,13 @@ fn refuse_guess(columns: &[GuessedColumn]) -> Result<(), Fault> {
 }
 
 /// Refuses to guess the ends among many columns of text alone, whose first row may be their names.
-fn refuse_nameless(columns: &[GuessedColumn], choices: &InputChoices) -> Result<(), Fault> {
+pub(crate) fn refuse_nameless(
+    columns: &[GuessedColumn],
+    choices: &InputChoices,
+) -> Result<(), Fault> {
     let says_nothing = |column: &GuessedColumn| column.name.is_none() && !column.is_numeric;
-    let is_clear = choices.header.is_some() || columns.len() <= GUESSED_COLUMNS_MAX;
+    let are_told = choices.src.is_some() && choices.dst.is_some();
+    let is_clear = are_told || choices.header.is_some() || columns.len() <= GUESSED_COLUMNS_MAX;
     if is_clear || !columns.iter().all(says_nothing) {
         return Ok(());
     }
@@ -335,17 +338,17 @@ mod tests {
     #[test]
     fn many_columns_of_text_without_names_are_not_guessed() {
         let mut columns = columns("name,partner,city,note", &[]);
-        columns.iter_mut().for_each(|column| column.name = None);
         let none = InputChoices::default();
-        assert!(resolve(&columns, &none).is_err());
+        assert!(refuse_nameless(&columns, &none).is_ok());
+        columns.iter_mut().for_each(|column| column.name = None);
+        assert!(refuse_nameless(&columns, &none).is_err());
         let header = InputChoices { header: Some(false), ..none.clone() };
-        assert_eq!(resolve(&columns, &header).unwrap().dst, 1);
-        let number = |at| Some(Column::Index(at));
-        let ends = InputChoices { src: number(0), dst: number(2), ..none.clone() };
-        assert_eq!(resolve(&columns, &ends).unwrap().dst, 2);
-        assert_eq!(resolve(&columns[..3], &none).unwrap().dst, 1);
+        let [src, dst] = [0, 2].map(|at| Some(Column::Index(at)));
+        let ends = InputChoices { src, dst, ..none.clone() };
+        assert!([header, ends].iter().all(|told| refuse_nameless(&columns, told).is_ok()));
+        assert!(refuse_nameless(&columns[..3], &none).is_ok());
         columns[3].is_numeric = true;
-        assert!(resolve(&columns, &none).is_ok());
+        assert!(refuse_nameless(&columns, &none).is_ok());
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::ops::Deref;
 
 use everedge_core::MAX_VERTEX_ID;
 
-use crate::columns::{GuessedColumn, Resolved, check_distinct, locate, resolve, resolve_freely};
+use crate::columns::{
+    GuessedColumn, Resolved, check_distinct, locate, refuse_nameless, resolve, resolve_freely,
+};
 use crate::error::{Fault, quote};
 use crate::names::{are_pair, find_pair, is_id_word, is_weight};
 use crate::rules::{is_null_word, is_number, is_written_number};
@@ -78,6 +80,7 @@ impl Survey {
         let columns = survey_columns(&header.names, &records, first.len());
         let resolved = resolve(&columns, choices)?;
         refuse_marks(&records, &columns, [resolved.src, resolved.dst], choices)?;
+        refuse_nameless(&columns, choices)?;
         let mut sample = Sample::default();
         for row in records {
             for idx in [resolved.src, resolved.dst] {

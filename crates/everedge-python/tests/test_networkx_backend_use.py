@@ -89,7 +89,7 @@ def test_numbers_with_gaps_and_weights() -> None:
 
 
 def test_weights_count_only_where_they_are_asked_for() -> None:
-    graph = everedge.Graph("g", medium="dram", weighted=True)
+    graph = everedge.Graph("g", medium="dram", weighted=True, simple=True)
     graph.add_edges([0, 1, 5], [1, 2, 2], [0.5, 0.25, 9])
     known = graph.snapshot().to_networkx()
     plain: dict[str, Any] = {"weight": None}

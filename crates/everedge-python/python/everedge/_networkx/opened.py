@@ -159,6 +159,12 @@ class Opened(ABC):
             self._asked[key] = Asked(own or _made(self, weights, kept, turns))
         return self._asked[key]
 
+    @cached_property
+    def plain(self) -> Asked:
+        """What a search is asked of that would take weights, where it is to count edges."""
+        asked = self.ask()
+        return Asked(_made(self, None, "any", False)) if asked.snapshot.weighted else asked
+
     def is_directed(self) -> bool:
         """Return whether edges have a direction."""
         return self.directed

@@ -61,8 +61,8 @@ class Roads:
             near = self.near(lengths, cutoff)
             parents = self.parents(lengths)[near]
             return near, np.where(parents < 0, near, parents), lengths[near]
-        # A search from several takes the weights of a graph that has some: it gets one without.
-        asked = self.graph.ask(self.weight, "one" if self.weights is None and len(rows) > 1 else "min")
+        is_plain = self.weights is None and len(rows) > 1
+        asked = self.graph.plain if is_plain else self.graph.ask(self.weight, "min")
         if len(rows) == 1 and self.weights is None:
             found = asked.search(int(rows[0]), False, np.inf if cutoff is None else max(cutoff, 0))
             return found.order, found.parents, found.depths.astype(np.float64)
