@@ -216,8 +216,8 @@ fn in_columns(key: &str, rows: &[Value]) -> Vec<String> {
     let last = |row: &Value| row.as_array().and_then(|row| row.last()?.as_f64());
     let are_whole = rows.iter().filter_map(last).all(|value| value.fract() == 0.0);
     let most = rows.iter().filter_map(last).fold(0.0, |most: f64, value| most.max(value.abs()));
-    // Scores of a large graph are small: the largest has six digits.
-    let small = if most > 0.0 { -most.log10().floor() as i32 - 1 } else { 0 };
+    // Scores of a large graph are small: the largest has four digits at least.
+    let small = if most > 0.0 { -most.log10().floor() as i32 - 3 } else { 0 };
     let decimals = if are_whole { 0 } else { 6 + small.clamp(0, DECIMALS_MORE_MAX) as usize };
     let number = |value: &Value| match value.as_f64() {
         Some(value) => format!("{value:.decimals$}"),
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(shown(json!([["a", 0.5], ["b", 0.25]])), ["0.500000  a", "0.250000  b"]);
         assert_eq!(
             shown(json!([["a", 1.5e-6], ["b", 3e-7]])),
-            ["0.00000150000  a", "0.00000030000  b"]
+            ["0.000001500  a", "0.000000300  b"]
         );
         assert_eq!(shown(json!([["a", 3], ["b", 12]])), [" 3  a", "12  b"]);
         assert_eq!(shown(json!([["a", 1e-300]])), ["0.000000000000000  a"]);
