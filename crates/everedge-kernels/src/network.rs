@@ -410,11 +410,11 @@ pub(crate) struct Weights {
 
 impl Weights {
     pub(crate) fn new(bound: u32) -> Self {
-        let sums = par::collect(bound as usize, |_| 0.0);
-        Self { sums, met: par::collect(bound as usize + 1, |_| 0), count: 0 }
+        let (sums, met) = (memory::zeros(bound as usize), memory::zeros(bound as usize + 1));
+        Self { sums, met, count: 0 }
     }
 
-    /// Makes room for numbers below `bound`.
+    /// Makes room for numbers below `bound`, while there is nothing.
     pub(crate) fn reserve(&mut self, bound: u32) {
         if self.met.len() <= bound as usize {
             *self = Self::new(bound);
