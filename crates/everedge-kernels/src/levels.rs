@@ -52,7 +52,7 @@ impl Levels<'_> {
         parts: impl Fn(&Network, &Groups) -> Option<Groups>,
         mut goes_on: impl FnMut(u32, f64) -> bool,
     ) -> Found {
-        let mut found = Found { of: self.single().of, levels: 0, moves: 0, ..from };
+        let (mut found, mut modularity) = (self.single(), from.modularity);
         let (mut network, mut community, mut raised) = (None, from.of, f64::INFINITY);
         while goes_on(found.levels, raised) {
             let level = network.as_ref().unwrap_or(self.first);
@@ -74,12 +74,10 @@ impl Levels<'_> {
             let community_of = |node: usize| groups.of[nodes.members(node as u32)[0] as usize];
             community = par::collect(nodes.len() as usize, community_of);
             let next = level.of_groups(nodes);
-            raised = next.modularity(self.resolution) - found.modularity;
-            found.modularity += raised;
+            found.modularity = next.modularity(self.resolution);
+            raised = found.modularity - std::mem::replace(&mut modularity, found.modularity);
             network = Some(next);
         }
-        let last = network.as_ref().unwrap_or(self.first);
-        found.modularity = last.modularity(self.resolution);
         found
     }
 }

@@ -21,7 +21,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::changes::{ChangeCounts, OpenChanges, damage, id_in_changes, options_for};
 use crate::chunks::{Chunks, ChunksOptions, check_names, least_memory_for};
 use crate::creation::check_alike;
-
 use crate::files::{Sources, expand};
 use crate::id_map::kind_beside;
 use crate::ingest::ingest_with;

@@ -61,8 +61,8 @@ def _taken(files: tuple[Source, ...]) -> list[str | _native.Table]:
     return taken
 
 
-_NUMBERS = {"Float32", "Float64", *(f"{sign}nt{bits}" for sign in ("I", "UI") for bits in (8, 16, 32, 64))}
-"""Types of columns that may hold weights, as polars writes them, and pandas without regard to case."""
+_NUMBERS = {"float32", "float64", *(f"{sign}{bits}" for sign in ("int", "uint") for bits in (8, 16, 32, 64))}
+"""Types of columns that may hold weights, as pandas and polars write them, without regard to case."""
 
 
 def _narrowed(table: Any, columns: tuple[Column, Column, Column], unweighted: bool) -> tuple[Any, tuple[Column, Column, Column]]:
@@ -81,8 +81,7 @@ def _narrowed(table: Any, columns: tuple[Column, Column, Column], unweighted: bo
         return table, columns
     kept = list(dict.fromkeys(place for place in places if place is not None))
     if columns[2] is None and not unweighted:
-        types = {name.lower() for name in _NUMBERS}
-        kept += [place for place, one in enumerate(table.dtypes) if place not in kept and str(one).lower() in types]
+        kept += [place for place, one in enumerate(table.dtypes) if place not in kept and str(one).lower() in _NUMBERS]
     part = table.iloc[:, kept] if kind == "pandas" else table[:, kept]
     src, dst, weight = (None if place is None else kept.index(place) for place in places)
     return part, (src, dst, weight)
