@@ -91,7 +91,7 @@ fn ratios(title: &str, key: &str, rows: &[Row]) -> BarPanel {
     let bar = |row: &Row| {
         let value = number(row, key)?;
         let name = row["kernel"].as_str().unwrap_or_default().to_owned();
-        Some(Bar { name, value, shown: Form::Ratio.show(value) })
+        Some(Bar { names: vec![name], value, shown: Form::Ratio.show(value) })
     };
     panel(title, rows.iter().filter_map(bar).collect())
 }
@@ -117,7 +117,7 @@ fn scaling(rows: &[Row]) -> Vec<(String, BarPanel)> {
             let name = json!(kernel.name());
             let value = seconds(all[0], &name)? / seconds(threads, &name)?;
             let name = kernel.name().to_owned();
-            Some(Bar { name, value, shown: Form::Ratio.show(value) })
+            Some(Bar { names: vec![name], value, shown: Form::Ratio.show(value) })
         };
         let title = format!("{threads} threads, times as fast as with {}", all[0]);
         let bars = Kernel::ALL.iter().filter_map(bar).collect();

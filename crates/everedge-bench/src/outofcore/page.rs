@@ -92,9 +92,9 @@ fn panel(column: &Column, rows: &[&Row]) -> BarPanel {
     let bar = |row: &&Row| {
         let name = row.get("way").and_then(|way| way.as_str()).unwrap_or("the medium").to_owned();
         match number(row, column.key) {
-            Some(value) => Some(Bar { name, value, shown: column.form.show(value) }),
+            Some(value) => Some(Bar { names: vec![name], value, shown: column.form.show(value) }),
             None if row.contains_key("refused") => {
-                Some(Bar { name, value: 0.0, shown: "refused".to_owned() })
+                Some(Bar { names: vec![name], value: 0.0, shown: "refused".to_owned() })
             }
             None => None,
         }
@@ -102,7 +102,7 @@ fn panel(column: &Column, rows: &[&Row]) -> BarPanel {
     let on_csr = rows.first().and_then(|row| number(row, "csr_seconds"));
     let on_csr = on_csr.filter(|_| column.key == "seconds").map(|value| {
         let name = "on a CSR in memory".to_owned();
-        Bar { name, value, shown: column.form.show(value) }
+        Bar { names: vec![name], value, shown: column.form.show(value) }
     });
     BarPanel::new(column.title, on_csr.into_iter().chain(rows.iter().filter_map(bar)).collect())
 }

@@ -1,7 +1,7 @@
 //! Bars with names, from top to bottom.
 
 use super::drawing::{Anchor, Drawing};
-use super::text::{BOLD, FONT, finite, fit, text_width};
+use super::text::{BOLD, FONT, finite, fit_list, text_width};
 
 /// Height of a row, in pixels.
 const ROW_HEIGHT: f64 = 26.0;
@@ -28,12 +28,18 @@ pub struct BarPanel {
 /// A bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// What stands before it.
-    pub name: String,
+    /// What stands before it: a name, or as many of several as there is room for.
+    pub names: Vec<String>,
     /// Its length.
     pub value: f64,
     /// The value in words.
     pub shown: String,
+}
+
+impl Bar {
+    fn name(&self) -> String {
+        self.names.join(", ")
+    }
 }
 
 impl BarPanel {
@@ -58,9 +64,10 @@ pub fn panels(width: f64, panels: &[BarPanel]) -> Drawing {
     if all().next().is_none() {
         return Drawing::empty(width);
     }
-    let widest = |text: fn(&Bar) -> &str| all().map(text).map(text_width).fold(0.0, f64::max);
-    let left = widest(|bar| &bar.name).min(width * 0.42) + GAP;
-    let right = width - widest(|bar| &bar.shown) * BOLD - GAP;
+    let widest =
+        |text: fn(&Bar) -> String| all().map(|bar| text_width(&text(bar))).fold(0.0, f64::max);
+    let left = widest(Bar::name).min(width * 0.42) + GAP;
+    let right = width - widest(|bar| bar.shown.clone()) * BOLD - GAP;
     let space = PANEL_SPACE * (panels.len() - 1) as f64;
     let height = panels.iter().map(BarPanel::height).sum::<f64>() + space + 4.0;
     let mut drawing = Drawing::new(width, height);
@@ -82,8 +89,10 @@ fn draw_bars(drawing: &mut Drawing, top: f64, (left, right): (f64, f64), panel: 
         let y = top + row as f64 * ROW_HEIGHT + 4.0;
         let base = y + BAR_HEIGHT / 2.0 + FONT * 0.35;
         let end = left + (right - left) * (finite(bar.value) / full).clamp(0.0, 1.0);
-        let hover = format!("{}: {}", bar.name, bar.shown);
-        drawing.text("name", Anchor::End, (left - GAP, base), &fit(&bar.name, left - GAP));
+        let name = bar.name();
+        let shown = fit_list(&bar.names, left - GAP, false);
+        let hover = format!("{name}: {}", bar.shown);
+        drawing.cut_text("name", Anchor::End, (left - GAP, base), &shown, &name);
         drawing.rect("bar", (left, y), ((end - left).max(1.0), BAR_HEIGHT), &hover);
         drawing.text("value", Anchor::Start, (end + 6.0, base), &bar.shown);
     }
@@ -95,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_longest_bar_is_full_and_odd_numbers_are_short() {
-        let bar = |value| Bar { name: "a".into(), value, shown: "b".into() };
+        let bar = |value| Bar { names: vec!["a".into()], value, shown: "b".into() };
         let panel = BarPanel::new("", vec![bar(f64::NAN), bar(4.0), bar(-1.0), bar(2.0)]);
         assert_eq!(panel.full, 4.0);
         let text = panels(300.0, &[panel]).finish("", "", "", "").into_string();
@@ -108,5 +117,15 @@ mod tests {
         assert_eq!((widths[0], widths[2]), (1.0, 1.0));
         assert!((widths[1] - 2.0 * widths[3]).abs() < 0.2, "{widths:?}");
         assert!(panels(300.0, &[]).finish("", "", "", "").into_string().contains("nothing"));
+    }
+
+    #[test]
+    fn what_is_cut_is_whole_on_hover() {
+        let long = "a/name/that/is/longer/than/there/is/room/for";
+        let bar = Bar { names: vec![long.into(), "b".into()], value: 1.0, shown: "1".into() };
+        let text = panels(300.0, &[BarPanel::new("", vec![bar])]).finish("", "", "", "");
+        let text = text.into_string();
+        assert!(text.contains("…") && text.contains("room/for<title>"), "{text}");
+        assert!(text.contains(&format!("<title>{long}, b</title></text>")), "{text}");
     }
 }

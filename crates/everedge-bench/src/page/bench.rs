@@ -89,7 +89,7 @@ mod tests {
     fn report() -> BenchReport {
         let text = |name: &str| name.to_owned();
         let spot = |x, y| Spot { x, y, label: text("<1>"), hover: text("a & b") };
-        let bar = |value| Bar { name: text("<pmem>"), value, shown: text("1 s") };
+        let bar = |value| Bar { names: vec![text("<pmem>")], value, shown: text("1 s") };
         let line = |spots| Line { label: text("\"fixed\""), spots };
         let panel = |lines| LinePanel { title: text("time, s"), x_title: text("threads"), lines };
         let section = |id: &str, plot| Section {

@@ -81,13 +81,28 @@ impl Drawing {
 
     /// Writes one line of text on the base line `at`.
     pub fn text(&mut self, class: &str, anchor: Anchor, at: (f64, f64), text: &str) {
+        self.cut_text(class, anchor, at, text, text);
+    }
+
+    /// Writes one line of text, which is `whole` or what there is room for of it: then all of it is shown on hover.
+    pub fn cut_text(
+        &mut self,
+        class: &str,
+        anchor: Anchor,
+        at: (f64, f64),
+        text: &str,
+        whole: &str,
+    ) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
         let [x, y] = [at.0, at.1].map(number);
-        self.push(html! { text class=(class) text-anchor=(anchor) x=(x) y=(y) { (text) } });
+        let hover = if text == whole { "" } else { whole };
+        self.push(html! {
+            text class=(class) text-anchor=(anchor) x=(x) y=(y) { (text) (shown_on(hover)) }
+        });
     }
 
     /// Adds shapes that are markup already.

@@ -27,4 +27,4 @@ pub use document::{Figure, document, facts, footer, section, section_of};
 pub use drawing::{Anchor, Drawing, Path};
 pub use lines::{CLASSES, legend};
 pub(crate) use lines::{Line, LinePanel, Spot};
-pub use text::{BOLD, FONT, counted, duration, finite, fit, lines, text_width};
+pub use text::{BOLD, FONT, counted, duration, finite, fit, fit_list, lines, text_width};

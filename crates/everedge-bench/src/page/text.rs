@@ -13,36 +13,61 @@ pub const BOLD: f64 = 1.16;
 
 /// Returns the estimated width of a text in pixels at the size [`FONT`].
 pub fn text_width(text: &str) -> f64 {
-    let width_of = |c: char| match c {
+    text.chars().map(letter_width).sum()
+}
+
+fn letter_width(letter: char) -> f64 {
+    let by_size = match letter {
         'i' | 'j' | 'l' | '\'' | '.' | ',' | ':' | '|' | '!' => 0.30,
         'f' | 'r' | 't' | '-' | ' ' | '(' | ')' => 0.40,
         'm' | 'w' | 'M' | 'W' | '%' | '@' | '…' | '→' => 0.90,
         'A'..='Z' => 0.70,
-        _ if c.is_ascii() => 0.60,
+        _ if letter.is_ascii() => 0.60,
         _ => 1.00,
     };
-    text.chars().map(width_of).sum::<f64>() * FONT
+    by_size * FONT
 }
 
-/// Returns the text, or as much of its beginning as fits into `width` pixels, with an ellipsis.
+/// Returns the text, or as much of its beginning and its end as fits into `width` pixels, with an ellipsis between them: long
+/// names are often alike at one of their ends.
 pub fn fit(text: &str, width: f64) -> String {
     // Widths are sums and differences, which are rounded.
     if text_width(text) <= width + 0.01 {
         return text.to_owned();
     }
-    let mut kept = String::new();
-    for c in text.chars() {
-        kept.push(c);
-        if text_width(&kept) + text_width("…") > width {
-            kept.pop();
+    let letters: Vec<char> = text.chars().collect();
+    let (mut start, mut end) = (0, letters.len());
+    let mut room = width - letter_width('…');
+    while start < end {
+        let is_at_start = start <= letters.len() - end;
+        room -= letter_width(letters[if is_at_start { start } else { end - 1 }]);
+        if room < 0.0 {
             break;
         }
+        if is_at_start { start += 1 } else { end -= 1 }
     }
-    kept + "…"
+    letters[..start].iter().chain(['…'].iter()).chain(&letters[end..]).collect()
+}
+
+/// Returns as many of the names as fit into `width` pixels, and an ellipsis where others follow: in the list, or after all of it
+/// if it has `more`. A first name that is too long is cut as by [`fit`].
+pub fn fit_list(names: &[String], width: f64, more: bool) -> String {
+    const MORE: &str = ", …";
+    let mut line = String::new();
+    for (shown, name) in names.iter().enumerate() {
+        let longer = if shown == 0 { name.clone() } else { format!("{line}, {name}") };
+        let is_last = shown + 1 == names.len() && !more;
+        let room = if is_last { width } else { width - text_width(MORE) };
+        if text_width(&longer) > room + 0.01 {
+            return if shown == 0 { fit(name, width) } else { line + MORE };
+        }
+        line = longer;
+    }
+    if more { line + MORE } else { line }
 }
 
 /// Returns the text in one line of `width` pixels, or in two that are broken after a sign or a space where one is near; what
-/// does not fit then is cut off as by [`fit`].
+/// does not fit then is cut as by [`fit`].
 pub fn lines(text: &str, width: f64) -> Vec<String> {
     if fit(text, width) == text {
         return vec![text.to_owned()];
@@ -95,7 +120,7 @@ mod tests {
         assert_eq!(lines("short", 40.0), ["short"]);
         assert_eq!(lines("education-desktop-other", 100.0), ["education-", "desktop-other"]);
         assert_eq!(lines("aaaaaaaaaaaa", 50.0), ["aaaaaa", "aaaaaa"]);
-        assert_eq!(lines("aaaaaaaaaaaaaaaaaaaa", 50.0)[1], "aaaaa…");
+        assert_eq!(lines("aaaaaaaaaaaaaaaaaaab", 50.0), ["aaaaaa", "aaa…ab"]);
         assert_eq!(lines("", 0.0), [""]);
     }
 
@@ -109,10 +134,24 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut_to_the_width() {
+    fn long_names_are_cut_in_their_middle() {
         assert_eq!(fit("libc6", 100.0), "libc6");
         let cut = fit("libreoffice-common", 60.0);
-        assert!(cut.ends_with('…') && text_width(&cut) <= 60.0, "{cut}");
+        assert!(cut.starts_with("lib") && cut.ends_with("on"), "{cut}");
+        assert!(cut.contains('…') && text_width(&cut) <= 60.0, "{cut}");
         assert_eq!(fit("libc6", 0.0), "…");
+        let alike = ["org/department/first", "org/department/second"].map(|name| fit(name, 80.0));
+        assert_ne!(alike[0], alike[1]);
+    }
+
+    #[test]
+    fn lists_end_where_the_space_ends() {
+        let names = ["libc6", "dpkg", "perl"].map(str::to_owned);
+        assert_eq!(fit_list(&names, 500.0, false), "libc6, dpkg, perl");
+        assert_eq!(fit_list(&names, 500.0, true), "libc6, dpkg, perl, …");
+        assert_eq!(fit_list(&names, 90.0, false), "libc6, dpkg, …");
+        assert_eq!(fit_list(&names, text_width("libc6, dpkg, perl"), false), "libc6, dpkg, perl");
+        assert_eq!(fit_list(&names, 28.0, false), fit("libc6", 28.0));
+        assert_eq!(fit_list(&[], 28.0, false), "");
     }
 }

@@ -258,7 +258,7 @@ fn section(experiment: &Experiment, points: &[Point], rows: &[Row]) -> page::Sec
 fn bars(column: &Column, full: f64, points: &[Point], rows: &[Row]) -> BarPanel {
     let bar = |(point, row): (&Point, &Row)| {
         let value = number(row, column.key)?;
-        Some(Bar { name: point.label.clone(), value, shown: column.form.show(value) })
+        Some(Bar { names: vec![point.label.clone()], value, shown: column.form.show(value) })
     };
     let bars = points.iter().zip(rows).filter_map(bar).collect();
     BarPanel { title: column.title.to_owned(), full, bars }
@@ -268,7 +268,7 @@ fn bars(column: &Column, full: f64, points: &[Point], rows: &[Row]) -> BarPanel 
 fn parts(columns: &[&Column], rows: &[Row]) -> BarPanel {
     let bar = |column: &&Column| {
         let value = number(rows.first()?, column.key)?;
-        Some(Bar { name: column.title.to_owned(), value, shown: column.form.show(value) })
+        Some(Bar { names: vec![column.title.to_owned()], value, shown: column.form.show(value) })
     };
     BarPanel {
         title: "memory".to_owned(),

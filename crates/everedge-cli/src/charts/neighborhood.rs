@@ -111,7 +111,7 @@ impl<'a> Layers<'a> {
             found.sort_by_key(|name| weights.get(name).copied());
             layers.left_out[column] = found.len().saturating_sub(COLUMN_MAX);
             found.truncate(COLUMN_MAX);
-            found.sort_unstable();
+            found.sort_unstable_by_key(|name| as_sorted(name));
             layers.columns[column] = found;
         }
         layers
@@ -156,7 +156,15 @@ fn order_by_mean(column: &mut [&str], beside: &[&str], edges: &BTreeSet<(&str, &
     };
     let means: BTreeMap<&str, f64> =
         column.iter().enumerate().map(|(position, name)| (*name, mean(position, name))).collect();
-    column.sort_by(|a, b| means[a].total_cmp(&means[b]).then(a.cmp(b)));
+    column.sort_by(|a, b| {
+        means[a].total_cmp(&means[b]).then_with(|| as_sorted(a).cmp(&as_sorted(b)))
+    });
+}
+
+/// Returns what puts names in order: numbers as numbers, and before texts.
+fn as_sorted(name: &str) -> (bool, u64, &str) {
+    let number = name.parse();
+    (number.is_err(), number.unwrap_or_default(), name)
 }
 
 /// Gives every name its box: columns as wide as their widest name, spread over the width. If there
@@ -269,7 +277,7 @@ fn draw_boxes(drawing: &mut Drawing, center: &str, places: &BTreeMap<&str, Place
         for (number, line) in place.lines.iter().enumerate() {
             let y = top + BOX_HEIGHT / 2.0 + FONT * 0.35 + number as f64 * LINE_HEIGHT;
             let middle = (place.left + place.right) / 2.0;
-            drawing.text("box-name", Anchor::Middle, (middle, y), line);
+            drawing.cut_text("box-name", Anchor::Middle, (middle, y), line, name);
         }
     }
 }
@@ -348,6 +356,14 @@ mod tests {
         let position = |column: usize, name| layers.columns[column].iter().position(|n| *n == name);
         assert_eq!(position(2, "a"), position(3, "y"));
         assert_eq!(position(2, "b"), position(3, "x"));
+    }
+
+    #[test]
+    fn numbers_stand_in_their_order() {
+        let edges = ["10", "9", "x", "100", "1"].map(|name| ("c", name));
+        let mut layers = Layers::around("c", &edges, 4);
+        layers.untangle(&set(&edges));
+        assert_eq!(layers.columns[2], ["1", "9", "10", "100", "x"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The reach of a search: a bar for each depth.
 
 use everedge_bench::count;
-use everedge_bench::page::{Anchor, Drawing, FONT, counted, fit, text_width};
+use everedge_bench::page::{Anchor, Drawing, FONT, counted, fit_list};
 
 use super::report::{Reach, ReachLevel};
 
@@ -40,15 +40,7 @@ pub(super) fn draw(width: f64, reach: &Reach) -> Drawing {
 
 /// As many example names as fit into `width`, and an ellipsis where others follow.
 fn example_line(level: &ReachLevel, width: f64) -> String {
-    let mut line = String::new();
-    for (shown, name) in level.examples.iter().enumerate() {
-        let longer = if shown == 0 { name.clone() } else { format!("{line}, {name}") };
-        if text_width(&longer) + text_width(", …") > width {
-            return if shown == 0 { fit(name, width) } else { line + ", …" };
-        }
-        line = longer;
-    }
-    if level.packages > level.examples.len() as u64 { line + ", …" } else { line }
+    fit_list(&level.examples, width, level.packages > level.examples.len() as u64)
 }
 
 #[cfg(test)]

@@ -254,7 +254,7 @@ fn lost(rounds: &[CrashRound]) -> u64 {
 fn ranked_bars(ranked: &[Ranked]) -> BarPanel {
     let bar = |entry: &Ranked| {
         let value = finite(entry.score);
-        Bar { name: entry.name.clone(), value, shown: format!("{:.2} %", value * 100.0) }
+        Bar { names: vec![entry.name.clone()], value, shown: format!("{:.2} %", value * 100.0) }
     };
     BarPanel::new("", ranked.iter().map(bar).collect())
 }

@@ -45,8 +45,9 @@ pub(super) fn draw(width: f64, changes: &[RankChange]) -> Drawing {
         drawing.circle(&format!("dot {class}"), from, 3.5, "");
         drawing.circle(&format!("dot {class}"), to, 3.5, "");
         let class = format!("name {class}-text");
-        let (name, y) = (fit(&was(change), (left - 10.0) / BOLD), FONT * 0.35);
-        drawing.text(&class, Anchor::End, (left - 10.0, from.1 + y), &name);
+        let (name, y) = (was(change), FONT * 0.35);
+        let shown = fit(&name, (left - 10.0) / BOLD);
+        drawing.cut_text(&class, Anchor::End, (left - 10.0, from.1 + y), &shown, &name);
         drawing.text(&class, Anchor::Start, (right + 10.0, to.1 + y), &is(change));
     }
     drawing

@@ -8,7 +8,8 @@ find.addEventListener("input", () => {
   const word = find.value.trim().toLowerCase();
   let hits = 0;
   for (const row of rows) {
-    const hit = row.cells[1].textContent.toLowerCase().includes(word);
+    const name = row.cells[1].title || row.cells[1].textContent;
+    const hit = name.toLowerCase().includes(word);
     hits += hit;
     row.hidden = !hit || hits > (word ? 100 : shown);
   }

@@ -1,7 +1,7 @@
 //! The page of the report: its sections in order, each with the lines that give the same.
 
 use everedge_bench::page::{
-    Bar, BarPanel, Figure, bar_panels, counted, document, facts, finite, footer, section_of,
+    Bar, BarPanel, Figure, bar_panels, counted, document, facts, finite, fit, footer, section_of,
 };
 use everedge_bench::{bytes, count, quoted};
 use maud::{Markup, PreEscaped, html};
@@ -16,6 +16,8 @@ use crate::charts::{
 const TAIL_COLUMNS: usize = 10;
 /// Vertices of the table that are shown before anything is searched.
 const SHOWN: usize = 15;
+/// Room for a name in the table and in the choice of a neighborhood, in pixels of charts.
+const CELL_WIDTH: f64 = 205.0;
 /// The command that lists versions.
 const VERSIONS: &str = "versions";
 /// What lets a reader choose and search.
@@ -205,7 +207,7 @@ fn ranking(findings: &Findings) -> Markup {
     };
     let bars = findings.ranking.iter().map(|entry| {
         let value = finite(entry.score);
-        Bar { name: entry.name.clone(), value, shown: percent(value) }
+        Bar { names: vec![entry.name.clone()], value, shown: percent(value) }
     });
     let panel = BarPanel::new("", bars.collect());
     let figure = Figure {
@@ -244,24 +246,24 @@ fn table(rows: &[Row], vertices: u64) -> Markup {
                 span { "Search" }
                 input id="find" type="search" autocomplete="off" placeholder="part of an id";
             }
-            div class="table" {
+            div class="table" tabindex="0" role="region" aria-label=(title) {
                 table id="vertices" {
                     thead {
                         tr {
-                            th { "" } th { "vertex" } th { "PageRank" }
+                            th { "" } th class="name" { "vertex" } th { "PageRank" }
                             @if is_directed { th { "enter" } th { "leave" } } @else { th { "edges" } }
-                            @if has_communities { th { "community of" } }
+                            @if has_communities { th class="name" { "community of" } }
                         }
                     }
                     tbody {
                         @for (place, row) in rows.iter().enumerate() {
                             tr hidden[place >= SHOWN] {
                                 td { (count(place as u64 + 1)) }
-                                td { (row.name) }
+                                (name_cell(&row.name))
                                 td { (percent(row.score)) }
                                 @if let Some(entering) = row.in_degree { td { (count(entering)) } }
                                 td { (count(row.out_degree)) }
-                                @if let Some(best) = &row.community { td { (best) } }
+                                @if let Some(best) = &row.community { (name_cell(best)) }
                             }
                         }
                     }
@@ -274,12 +276,23 @@ fn table(rows: &[Row], vertices: u64) -> Markup {
     }
 }
 
+/// A cell with a name, which is whole on hover.
+fn name_cell(name: &str) -> Markup {
+    let shown = fit(name, CELL_WIDTH);
+    html! { td class="name" title=[cut_from(name, &shown)] { (shown) } }
+}
+
+/// The whole name, if what is shown is less.
+fn cut_from<'a>(name: &'a str, shown: &str) -> Option<&'a str> {
+    (name != shown).then_some(name)
+}
+
 fn communities(findings: &Findings) -> Markup {
     let Communities { refused, count: number, modularity, largest } = &findings.communities;
     if let Some(why) = refused {
-        let said = format!("Louvain finds no communities in this graph: {why}.");
-        let words = words(findings, &said, ("run louvain", ""), "everedge.louvain(graph)");
-        return section_of("Communities", &words, &[], &html! {});
+        // Without the lines, which end with this error too.
+        let said = html! { p { "Louvain finds no communities in this graph: " (why) "." } };
+        return section_of("Communities", &said, &[], &html! {});
     }
     let said = format!(
         "Louvain divides the graph so that more edges stay inside a part than chance would leave \
@@ -290,7 +303,7 @@ fn communities(findings: &Findings) -> Markup {
     let bars = largest.iter().map(|community| {
         let share = community.size as f64 / findings.stats.vertices.max(1) as f64;
         let shown = format!("{} ({:.1} %)", count(community.size), 100.0 * share);
-        Bar { name: community.members.join(", "), value: community.size as f64, shown }
+        Bar { names: community.members.clone(), value: community.size as f64, shown }
     });
     let panel = BarPanel::new("", bars.collect());
     let figure = Figure {
@@ -324,7 +337,10 @@ fn neighborhoods(findings: &Findings) -> Markup {
         label class="find" {
             span { "Around" }
             select id="around" {
-                @for one in all { option { (one.center) } }
+                @for one in all {
+                    @let shown = fit(&one.center, CELL_WIDTH);
+                    option title=[cut_from(&one.center, &shown)] { (shown) }
+                }
             }
         }
         @for (number, one) in all.iter().enumerate() {

@@ -104,3 +104,25 @@ fn shares_keep_three_digits_however_small_they_are() {
         assert!(render(&findings).contains(&format!("<td>{shown}</td>")), "{shown}");
     }
 }
+
+#[test]
+fn long_names_are_cut_in_their_middle_and_whole_on_hover() {
+    let long = "organisation/department/components/modules/the-first-one";
+    let page = render(&small(long));
+    let (_, cell) = page.split_once("<td class=\"name\"").expect("a cell with a name");
+    let (cell, _) = cell.split_once("</td>").expect("its end");
+    assert!(cell.starts_with(&format!(" title=\"{long}\">organisation/")), "{cell}");
+    assert!(cell.contains('…') && cell.ends_with("first-one"), "{cell}");
+    let (_, option) = page.split_once("<option").expect("a neighborhood to choose");
+    assert!(option.starts_with(&format!(" title=\"{long}\">organisation/")), "{option:.99}");
+}
+
+#[test]
+fn only_names_stand_on_the_left_of_their_column() {
+    let mut findings = small("a");
+    findings.rows[0].community = None;
+    findings.rows[0].in_degree = None;
+    let page = render(&findings);
+    assert!(page.contains("<td class=\"name\">a</td><td>50.0 %</td><td>0</td></tr>"));
+    assert!(!page.contains("last-child, td"), "a column of numbers may be the last");
+}

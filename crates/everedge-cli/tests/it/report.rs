@@ -115,7 +115,7 @@ fn ids_may_lie_far_apart() {
     done(home, "ingest far far.txt --ids dense --format edge-list");
     let said = done(home, "report far");
     assert!(said.starts_with("report.html: 3 vertices, 3 edges, 1 component"), "{said}");
-    assert!(page(home).contains("<td>2000000000</td>"));
+    assert!(page(home).contains("<td class=\"name\">2000000000</td>"));
 }
 
 /// Vertices with edges both ways take no place from those that only lead to the center.
@@ -146,6 +146,7 @@ fn a_graph_without_communities_has_a_page() {
     assert!(said.contains("1 component, no communities"), "{said}");
     let page = page(home);
     assert!(page.contains("weights must be finite and 0 or more"));
+    assert!(!page.contains("run louvain") && !page.contains("everedge.louvain"), "they fail too");
     assert!(page.contains("everedge neighbors signed -- -x"));
     done(home, "neighbors signed -- -x");
     done(home, "seal signed.csv sealed --weighted --no-in");
