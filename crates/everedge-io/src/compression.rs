@@ -355,7 +355,13 @@ struct Counted<R> {
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let result = self.input.read(buffer);
+        // A signal that came while it waited is no error, and no decompressor is asked to go on after one.
+        let result = loop {
+            match self.input.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result,
+            }
+        };
         self.has_failed = result.is_err();
         let count = result?;
         self.bytes += count as u64;

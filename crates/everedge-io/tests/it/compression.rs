@@ -139,6 +139,43 @@ impl Read for Pieces<'_> {
     }
 }
 
+/// An input of few bytes at a time, each read of which a signal interrupts first.
+struct Interrupted<'a> {
+    left: &'a [u8],
+    is_next: bool,
+}
+
+impl Read for Interrupted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.is_next = !self.is_next;
+        if self.is_next {
+            return Err(std::io::ErrorKind::Interrupted.into());
+        }
+        let len = buffer.len().min(7);
+        self.left.read(&mut buffer[..len])
+    }
+}
+
+#[test]
+fn a_signal_ends_no_input() {
+    let text = &text()[..20_000];
+    for data in [text.to_vec(), gzip(text), zstd(text), bzip2(text), xz(text)] {
+        let mut input = decompress(Interrupted { left: &data, is_next: false }).unwrap();
+        let compression = input.compression();
+        let mut read = Vec::new();
+        let mut buffer = [0; 100];
+        // One call at a time: whoever reads a text may not expect a signal.
+        loop {
+            match input.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(len) => read.extend_from_slice(&buffer[..len]),
+                Err(error) => panic!("{compression}: {error}"),
+            }
+        }
+        assert!(read == text, "{compression}");
+    }
+}
+
 #[test]
 fn no_more_is_read_than_tells_that_nothing_is_compressed() {
     for plain in
