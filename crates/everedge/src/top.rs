@@ -14,6 +14,9 @@ impl View {
     /// Adds to the result of a kernel what leads its values: `top` has the farthest or highest vertices with their values,
     /// or the largest components with their sizes, `hubs` and `authorities` those of either; `edges`, `neighbors` and
     /// `vertices` the first of a list. Adds nothing if `count` is 0.
+    ///
+    /// Vertices that a search has not reached and values that are not finite are left out, as Python's `top` does; a 0 is a
+    /// value like any other.
     pub(crate) fn add_top(
         &self,
         kernel: Kernel,
@@ -24,21 +27,20 @@ impl View {
         if count == 0 {
             return;
         }
-        let positive = |value: f64| (value > 0.0).then_some(value);
+        let finite = |value: f64| value.is_finite().then_some(value);
         let (key, rows) = match values {
             Values::Depth(depths) => {
                 let reached = |depth| (depth != UNREACHED).then_some(f64::from(depth));
-                ("top", self.leaders(depths, count, |depth| reached(depth).and_then(positive)))
+                ("top", self.leaders(depths, count, reached))
             }
-            Values::Distance(values) => {
-                ("top", self.leaders(values, count, |value| value.is_finite().then_some(value)))
+            Values::Distance(values) | Values::Score(values) => {
+                ("top", self.leaders(values, count, finite))
             }
-            Values::Score(scores) => ("top", self.leaders(scores, count, positive)),
             Values::Component(component) => ("top", self.largest(component, count)),
             // Colors are no measure.
             Values::Count(_) if kernel == Kernel::Bipartition => return,
             Values::Count(counts) => {
-                ("top", self.leaders(counts, count, |number| positive(number.into())))
+                ("top", self.leaders(counts, count, |number| Some(number.into())))
             }
             Values::Order(vertices) | Values::Vertices(vertices) => {
                 let names = vertices.iter().take(count).map(|&v| self.json_name(v));
@@ -54,8 +56,8 @@ impl View {
                 ("edges", edges.iter().enumerate().take(count).map(row).collect())
             }
             Values::Scores([hubs, authorities]) => {
-                result["hubs"] = self.leaders(hubs, count, positive);
-                ("authorities", self.leaders(authorities, count, positive))
+                result["hubs"] = self.leaders(hubs, count, finite);
+                ("authorities", self.leaders(authorities, count, finite))
             }
             Values::Label(_) | Values::None => return,
         };

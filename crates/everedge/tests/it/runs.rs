@@ -79,7 +79,7 @@ fn ids_that_lie_far_apart_change_no_answer() {
     }
 }
 
-/// A result says what leads the values: vertices by value, the smaller id first, groups by size, edges.
+/// A result says what leads the values: vertices by value, 0 too, the smaller id first, groups by size, edges.
 #[test]
 fn a_result_says_what_leads() {
     let near = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 5), (6, 6)];
@@ -91,13 +91,13 @@ fn a_result_says_what_leads() {
             let told = if kernel == Kernel::Bfs { &[("source", "1")][..] } else { &[] };
             assert_eq!(run(&view, kernel, told).result[key], expected, "{kernel}, far: {far}");
         };
-        led(Kernel::Bfs, "top", json!([[id(3), 2], [0, 1], [2, 1]]));
+        led(Kernel::Bfs, "top", json!([[id(3), 2], [0, 1], [2, 1], [1, 0]]));
         led(Kernel::Wcc, "top", json!([[0, 4], [id(4), 2], [id(6), 1]]));
         led(Kernel::Cdlp, "top", json!([[0, 4], [id(4), 1], [id(5), 1], [id(6), 1]]));
         led(
             Kernel::KCore,
             "top",
-            json!([[0, 2], [1, 2], [2, 2], [id(3), 1], [id(4), 1], [id(5), 1]]),
+            json!([[0, 2], [1, 2], [2, 2], [id(3), 1], [id(4), 1], [id(5), 1], [id(6), 0]]),
         );
         led(Kernel::Bridges, "edges", json!([[2, id(3)], [id(4), id(5)]]));
         led(Kernel::SpanningForest, "edges", json!([[0, 1], [0, 2], [2, id(3)], [id(4), id(5)]]));
