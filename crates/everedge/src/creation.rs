@@ -16,7 +16,7 @@ use crate::{
     Chosen, Chunks, Error, Graph, GraphOptions, IngestOptions, IngestReport, Progress, Result,
 };
 
-/// What the caller of [`Graph::open_or_create`] leaves to the first files, and what not.
+/// What the caller of [`Graph::create_for`] leaves to the first files, and what not.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Choices {
     /// The direction of edges was chosen.
@@ -38,31 +38,14 @@ pub struct Target<'a> {
 }
 
 impl Graph {
-    /// Opens the graph at `path`; if nothing or an empty directory is there, creates it as
+    /// Creates a graph at `path`, where nothing or an empty directory is, as
     /// `options` say and the files suggest: a format that is undirected makes an undirected
     /// graph, and files that all declare weights a weighted one, unless that is fixed; ids that are
     /// strings or sparse go through the id map unless `ingest` says what they are.
     ///
     /// # Errors
-    /// If the graph or a file cannot be opened, or there is no graph to delete from; nothing is
-    /// created then.
-    pub fn open_or_create<G: Clone + Into<Given>>(
-        path: &Path,
-        options: &GraphOptions,
-        choices: Choices,
-        files: &[G],
-        ingest: &IngestOptions,
-    ) -> Result<Self> {
-        match Self::is_there(path)? {
-            true => Self::open(path, choices.meter),
-            false => Self::create_for(path, options, choices, files, ingest),
-        }
-    }
-
-    /// Creates a graph at `path`, as [`Self::open_or_create`] does.
-    ///
-    /// # Errors
-    /// As [`Self::open_or_create`], and if a graph is there.
+    /// If a graph is there, it cannot be created, a file cannot be opened, or there is no graph to delete from; nothing
+    /// is created then.
     pub fn create_for<G: Clone + Into<Given>>(
         path: &Path,
         options: &GraphOptions,
@@ -80,7 +63,7 @@ impl Graph {
     /// ([`Chunks::ingest_into`]).
     ///
     /// # Errors
-    /// As [`Self::open_or_create`] and [`Self::ingest`], and if the graph is there and was made with
+    /// As [`Self::open`], [`Self::create_for`] and [`Self::ingest`], and if the graph is there and was made with
     /// other options than the caller expects.
     pub fn ingest_into(
         target: &Target<'_>,

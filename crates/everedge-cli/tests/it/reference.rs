@@ -201,7 +201,7 @@ impl Library {
         let [before, dropped] = directories.each_ref().map(|directory| {
             let path = directory.path().join("graph");
             let (choices, files) = (Choices::default(), [file.to_owned()]);
-            let graph = Graph::open_or_create(&path, &options, choices, &files, &ingest).unwrap();
+            let graph = Graph::create_for(&path, &options, choices, &files, &ingest).unwrap();
             graph.ingest(&files, &ingest, &mut |_| true).unwrap();
             graph
         });
