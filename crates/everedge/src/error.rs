@@ -31,7 +31,7 @@ pub enum Error {
     Kernel(KernelError),
 
     /// The operating system refused an operation.
-    #[error("cannot {operation} `{}`: {source}{}", path.display(), way_out(source))]
+    #[error("cannot {operation} `{}`: {source}{}", path.display(), advice(path, operation, source))]
     Io {
         /// The file.
         path: PathBuf,
@@ -120,6 +120,20 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+}
+
+/// The verb for a new file.
+const CREATE: &str = "create";
+
+/// Says what to do after the operating system refused an operation, if that is known.
+fn advice(path: &Path, operation: &str, source: &io::Error) -> String {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    match directory {
+        Some(directory) if operation == CREATE && source.kind() == io::ErrorKind::NotFound => {
+            format!("; make the directory `{}` first", directory.display())
+        }
+        _ => way_out(source).to_owned(),
+    }
 }
 
 /// What an ingest does with edges.

@@ -1,11 +1,10 @@
 //! Files that are written whole or not at all.
 
 use std::ffi::OsStr;
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use everedge_io::{Compress, Compression, compress};
@@ -101,10 +100,11 @@ fn file_beside(path: &Path) -> io::Result<(File, Aside)> {
     if let Ok(file) = rustix::fs::open(directory_of(path), flags, mode) {
         return Ok((file.into(), Aside::Unnamed));
     }
-    let permissions = Permissions::from_mode(0o666);
-    let aside = names_beside().permissions(permissions).tempfile_in(directory_of(path))?;
-    let (file, aside) = aside.into_parts();
-    Ok((file, Aside::Named(aside)))
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    // An error of this names no file: nobody has asked for that name.
+    let named = |name: &Path| rustix::fs::open(name, flags, mode).map_err(Into::into);
+    let (file, aside) = names_beside().make_in(directory_of(path), named)?.into_parts();
+    Ok((file.into(), Aside::Named(aside)))
 }
 
 /// Gives a file a name beside `path`, for a moment.
