@@ -15,7 +15,8 @@ use crate::output::Output;
 /// Show a shortest path from one vertex to another.
 ///
 /// A line for each vertex on it. It is the path of the smallest sum of weights; where edges have none, or with --hops,
-/// that of the fewest edges. If there is no path, standard error says so and no line is printed.
+/// that of the fewest edges. If there is no path, standard error says so, no line is printed, and the exit status is 3: with
+/// --quiet that is all of the answer.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of the graph.
@@ -36,6 +37,9 @@ pub(crate) struct Args {
     at: Option<VersionChoice>,
 }
 
+/// The exit status where there is no path: an answer, and no failure.
+const NO_PATH: u8 = 3;
+
 /// What `--json` prints: without a path, no length and no vertices.
 #[derive(Serialize)]
 struct Report {
@@ -52,6 +56,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let search = || view.shortest_path(ends[0], ends[1], args.hops, &watch);
     let found = output.follow("path", &watch, search)?;
     let vertices = found.as_ref().map_or(&[][..], |path| &path.vertices);
+    let status = found.as_ref().map_or(ExitCode::from(NO_PATH), |_| ExitCode::SUCCESS);
     if output.json {
         let report = Report {
             source: named(&view, ends[0]),
@@ -60,7 +65,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
             vertices: vertices.iter().map(|&v| named(&view, v)).collect(),
         };
         output.print(&report, |_| String::new())?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(status);
     }
     output.say_aside(match &found {
         None => format!("no path leads from {} to {}", args.source, args.target),
@@ -69,7 +74,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     lines(output, |out| {
         vertices.iter().try_for_each(|&v| writeln!(out, "{}", Word(&view.name_of(v))))
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(status)
 }
 
 fn in_words(view: &View, edges: u64, length: f64, hops: bool) -> String {

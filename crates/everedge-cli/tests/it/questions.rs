@@ -107,9 +107,15 @@ fn a_path_is_the_lightest_or_that_of_the_fewest_edges() {
     assert_eq!(found["vertices"], json!(["zoe", "ann", "bob", "eve"]));
     assert_eq!((&found["length"], &found["source"]), (&3.5.into(), &"zoe".into()));
     let none = everedge(home, "path {}/g eve zoe");
-    assert!(none.status.success() && none.stdout.is_empty());
+    assert!(none.status.code() == Some(3) && none.stdout.is_empty());
     assert_eq!(String::from_utf8_lossy(&none.stderr), "no path leads from eve to zoe\n");
-    assert_eq!(json(home, "path {}/g eve zoe")["length"], Value::Null);
+    let none = everedge(home, "path {}/g eve zoe --json");
+    assert_eq!(none.status.code(), Some(3));
+    assert_eq!(serde_json::from_slice::<Value>(&none.stdout).unwrap()["length"], Value::Null);
+    for (ends, code) in [("ann eve", 0), ("eve zoe", 3), ("eve tom", 1)] {
+        let quiet = everedge(home, &format!("path {{}}/g {ends} --quiet"));
+        assert_eq!((quiet.status.code(), quiet.stdout), (Some(code), Vec::new()), "{ends}");
+    }
     printed(home, "seal {}/g {}/sealed");
     assert_eq!(printed(home, "path {}/sealed ann eve"), "ann\nbob\neve\n");
     printed(home, "commit {}/g --name first");
