@@ -23,6 +23,7 @@ mod output;
 pub mod page;
 mod papers;
 mod signals;
+mod standard_output;
 mod tuning;
 
 pub use arguments::{GraphKind, Medium, Words, parsed};
@@ -30,4 +31,5 @@ pub use command::{Args, run};
 pub use machine::{RunInfo, quoted, run_info};
 pub use output::{Output, bytes, complain, count, seconds};
 pub use signals::stop_on_signals;
+pub use standard_output::standard_output;
 pub use tuning::NewGraph;

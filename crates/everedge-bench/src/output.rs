@@ -6,11 +6,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use everedge::Watch;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
+
+use crate::standard_output::standard_output;
 
 /// How often a bar looks at the work that it shows.
 const BAR_EVERY: Duration = Duration::from_millis(100);
@@ -28,6 +30,19 @@ pub struct Output {
 }
 
 impl Output {
+    /// Looks before the work whether its result can be printed.
+    ///
+    /// # Errors
+    /// If it is to be, and standard output was closed when the program began.
+    pub fn check(self) -> Result<()> {
+        match self.json || !self.quiet {
+            true => standard_output().map(drop).map_err(|error| {
+                anyhow!("cannot write to standard output: {error}; --quiet prints nothing")
+            }),
+            false => Ok(()),
+        }
+    }
+
     /// Prints `report` as JSON, or what `say` makes of it in words.
     ///
     /// # Errors
@@ -48,6 +63,25 @@ impl Output {
     /// As [`Self::print`].
     pub fn say(self, words: impl Display) -> Result<()> {
         if self.json || self.quiet { Ok(()) } else { print_line(&words) }
+    }
+
+    /// Prints `report` as [`Self::print`] does; its words on standard error if `is_taken`: standard output has something else then.
+    ///
+    /// # Errors
+    /// As [`Self::print`].
+    pub fn print_beside<T: Serialize>(
+        self,
+        is_taken: bool,
+        report: &T,
+        say: impl FnOnce(&T) -> String,
+    ) -> Result<()> {
+        match is_taken && !self.json {
+            true => {
+                self.say_aside(say(report));
+                Ok(())
+            }
+            false => self.print(report, say),
+        }
     }
 
     /// Prints words on standard error, where standard output is taken.
@@ -126,8 +160,11 @@ fn style(template: &str) -> ProgressStyle {
 
 /// Writes a line to standard output and sees that it has arrived.
 pub(crate) fn print_line(line: &impl Display) -> Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush()).context("cannot write to standard output")
+    let print = || {
+        let mut out = standard_output()?.lock();
+        writeln!(out, "{line}").and_then(|()| out.flush())
+    };
+    print().context("cannot write to standard output")
 }
 
 /// Prints an error as one line, with those of its causes that it does not quote itself.

@@ -1,7 +1,7 @@
 //! The everedge command line: a thin edge over the `everedge` crate.
 //!
 //! Exit codes: 0 done, 1 failed (one line on standard error says what, where and what to do),
-//! 2 wrong usage, 130 interrupted by Ctrl-C or SIGTERM (one line says what is done). If who reads
+//! 2 wrong usage, 3 there is no path (`path` alone), 130 interrupted by Ctrl-C or SIGTERM (one line says what is done). If who reads
 //! standard output has gone, the program ends without a word and with 141, as a program that a
 //! closed pipe ends.
 
@@ -21,16 +21,20 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::output::Output;
+use crate::output::{Output, standard_output};
 
 /// What a shell shows of a program that SIGPIPE has ended.
 const ENDED_BY_PIPE: u8 = 141;
 /// What a shell shows of a program that Ctrl-C has ended.
 const INTERRUPTED: u8 = 130;
 
+const EXIT_STATUS: &str = "\
+Exit status: 0 done; 1 failed, and a line on standard error says why; 2 wrong usage; 3 `path` has found no path; 130 ended by \
+Ctrl-C or SIGTERM.";
+
 /// A durable live graph: take files in, ask, change, and never lose an acknowledged edge.
 #[derive(Parser)]
-#[command(name = "everedge", version, max_term_width = 100)]
+#[command(name = "everedge", version, max_term_width = 100, after_help = EXIT_STATUS)]
 struct Cli {
     #[command(flatten)]
     output: Output,
@@ -93,6 +97,7 @@ fn prepare_for_signals() -> Result<()> {
 
 fn work(cli: Cli) -> Result<ExitCode> {
     let output = cli.output;
+    output.check()?;
     let work = || match cli.command {
         Command::Demo(args) => demo::run(&args, output),
         Command::Ingest(args) => cmd::ingest::run(&args, output),
@@ -128,9 +133,12 @@ fn work(cli: Cli) -> Result<ExitCode> {
 /// Says what went wrong, and returns the exit code for it.
 fn explain(error: &anyhow::Error) -> ExitCode {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
-        return match usage.print() {
+        let place = if usage.use_stderr() { Ok(()) } else { standard_output().map(drop) };
+        return match place.and_then(|()| usage.print()) {
             Ok(()) => ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2)),
-            Err(failed) => explain(&anyhow::Error::new(failed).context("cannot write the help")),
+            Err(failed) => explain(
+                &anyhow::Error::new(failed).context("cannot write the help to standard output"),
+            ),
         };
     }
     let is_broken_pipe = |cause: &(dyn std::error::Error + 'static)| {

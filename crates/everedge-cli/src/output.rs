@@ -1,6 +1,6 @@
 //! What a person or a program sees, as in measurements.
 
-pub(crate) use everedge_bench::{Output, bytes, complain, count, seconds};
+pub(crate) use everedge_bench::{Output, bytes, complain, count, seconds, standard_output};
 
 /// Returns a name as a terminal may show it: with escapes for control characters.
 pub(crate) fn shown(name: &str) -> String {

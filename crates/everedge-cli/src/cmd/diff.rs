@@ -10,7 +10,7 @@ use everedge_bench::page::counted;
 use serde::Serialize;
 
 use super::versions::Row;
-use crate::output::{Output, count};
+use crate::output::{Output, count, standard_output};
 
 /// Show which edges came and went between two versions.
 ///
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     if !output.json && !output.quiet {
         output.say_aside(between(&timeline, &report));
         let write = || {
-            let mut out = BufWriter::new(std::io::stdout().lock());
+            let mut out = BufWriter::new(standard_output()?.lock());
             write_edges(&timeline, &mut out, ("-", &went))?;
             write_edges(&timeline, &mut out, ("+", &came))?;
             out.flush()

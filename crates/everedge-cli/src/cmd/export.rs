@@ -3,16 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
-use clap::error::ErrorKind;
+use anyhow::{Context, Result};
 use everedge::{ExportReport, Format, Graph, Timeline, VersionChoice, View};
 use serde::Serialize;
 
 use super::FormatChoice;
-use crate::output::{Output, bytes, count};
-
-/// The name that stands for standard output.
-const STDOUT: &str = "-";
+use super::destination::Destination;
+use crate::output::{Output, bytes, count, standard_output};
 
 /// Write all edges of a graph to a file.
 ///
@@ -28,7 +25,7 @@ pub(crate) struct Args {
     graph: PathBuf,
 
     /// The file to write.
-    file: PathBuf,
+    file: Destination,
 
     /// The format, whatever the file is called.
     #[arg(long, default_value = "auto", value_name = "FORMAT", value_parser = super::format(), hide_possible_values = true)]
@@ -55,12 +52,9 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    super::check_order(&args.graph, Some(&args.file))?;
-    let is_stdout = args.file.as_os_str() == STDOUT;
-    if is_stdout && output.json {
-        let words = "`export GRAPH -` and `--json` both want standard output for themselves; write \
-                     the edges to a file\n";
-        return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
+    args.file.check("the edges", output)?;
+    if let Destination::File(path) = &args.file {
+        super::check_order(&args.graph, Some(path))?;
     }
     let (view, problems) = match args.salvage {
         true => salvaged(&args.graph, args.at.as_ref())
@@ -68,13 +62,18 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
         false => (super::open(&args.graph, args.at.as_ref(), None)?, None),
     };
     let problems_found = problems.clone().unwrap_or_default();
-    if is_stdout {
-        let format = args.format.0.unwrap_or(Format::EdgeList);
-        let export = view.export_to(std::io::stdout(), format)?;
-        about_vertices(&export).into_iter().for_each(|words| output.say_aside(words));
-    } else {
-        let report = Report { export: view.export(&args.file, args.format.0)?, problems };
-        output.print(&report, |report| in_words(&report.export, args))?;
+    match &args.file {
+        Destination::StandardOutput => {
+            let format = args.format.0.unwrap_or(Format::EdgeList);
+            let out = standard_output().context("cannot write to standard output")?;
+            let export = view.export_to(out, format)?;
+            about_vertices(&export).into_iter().for_each(|words| output.say_aside(words));
+        }
+        Destination::File(path) => {
+            let is_taken = args.file.is_standard_output();
+            let report = Report { export: view.export(path, args.format.0)?, problems };
+            output.print_beside(is_taken, &report, |report| in_words(&report.export, path))?;
+        }
     }
     problems_found.iter().for_each(|problem| output.say_aside(format!("lost: {problem}")));
     Ok(if problems_found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -95,11 +94,11 @@ fn salvaged(path: &Path, at: Option<&VersionChoice>) -> everedge::Result<(View, 
     }
 }
 
-fn in_words(report: &ExportReport, args: &Args) -> String {
+fn in_words(report: &ExportReport, path: &Path) -> String {
     let mut words = format!(
         "{} edges written to {} ({})",
         count(report.edges),
-        args.file.display(),
+        path.display(),
         bytes(report.bytes)
     );
     words.extend(about_vertices(report).into_iter().map(|more| format!("\n{more}")));

@@ -7,6 +7,7 @@ use anyhow::Result;
 use everedge_bench::GraphKind;
 use serde::Serialize;
 
+use super::destination::Destination;
 use crate::output::{Output, count, seconds};
 
 /// Write a synthetic graph: Graph500's Kronecker graph with GAP's parameters, or uniform edges.
@@ -50,6 +51,7 @@ struct Report {
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let generator = args.kind.generator(args.scale, args.degree, args.seed)?;
     let start = std::time::Instant::now();
+    let is_taken = Destination::File(args.file.clone()).is_standard_output();
     let bar = output.byte_bar(&args.file.display().to_string(), None);
     let bytes = everedge::write_generated(&args.file, &generator, args.weighted, |edges| {
         bar.set_prefix(format!("{} edges", count(edges)));
@@ -57,7 +59,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     bar.finish_and_clear();
     let seconds = start.elapsed().as_secs_f64();
     let report = Report { edges: generator.edge_count(), bytes: bytes?, seconds };
-    output.print(&report, |report| in_words(report, &args.file))?;
+    output.print_beside(is_taken, &report, |report| in_words(report, &args.file))?;
     Ok(ExitCode::SUCCESS)
 }
 

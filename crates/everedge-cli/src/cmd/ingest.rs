@@ -17,7 +17,7 @@ use everedge_bench::stop_on_signals;
 use indicatif::ProgressBar;
 
 use super::{FormatChoice, Medium, NewGraph};
-use crate::output::{Output, bytes, count, seconds};
+use crate::output::{Output, bytes, count, seconds, standard_output};
 
 /// Take edges from files into a graph.
 ///
@@ -450,7 +450,7 @@ pub(super) fn follow<R>(
             bar.set_prefix(format!("{} {things}", count(progress.edges)));
         }
         if acknowledge {
-            printed = writeln!(std::io::stdout(), "{}", progress.edges);
+            printed = standard_output().and_then(|mut out| writeln!(out, "{}", progress.edges));
         }
         // Nobody learns of further batches when standard output is gone: stop then.
         printed.is_ok()

@@ -3,6 +3,7 @@
 pub(crate) mod commit;
 pub(crate) mod compact;
 pub(crate) mod degree;
+pub(crate) mod destination;
 pub(crate) mod diff;
 pub(crate) mod export;
 pub(crate) mod generate;
@@ -29,7 +30,7 @@ use everedge::{
 };
 use everedge_bench::{Medium, NewGraph, Words, parsed};
 
-use crate::output::Output;
+use crate::output::{Output, standard_output};
 
 /// For what a sealed graph is opened.
 #[derive(Clone, Copy)]
@@ -85,9 +86,11 @@ fn lines(
     if output.quiet {
         return Ok(());
     }
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    let written = write(&mut out).and_then(|()| out.flush());
-    written.context("cannot write to standard output")
+    let write = || {
+        let mut out = BufWriter::new(standard_output()?.lock());
+        write(&mut out).and_then(|()| out.flush())
+    };
+    write().context("cannot write to standard output")
 }
 
 /// Returns the id of a vertex as JSON has it.

@@ -12,7 +12,7 @@ use everedge_bench::page::counted;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::values::{Destination, Form};
+use super::values::{Form, ValueFile};
 use super::versions::Row;
 use crate::output::{Output, seconds};
 
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// with the columns `id` and `value`. Any other, and `-`, which is standard output, has a line `id value` for each; as in
     /// LDBC Graphalytics, a depth that is not reached is 9223372036854775807 there, a distance `infinity`.
     #[arg(long, value_name = "FILE")]
-    output: Option<Destination>,
+    output: Option<ValueFile>,
 
     /// How many leading vertices, components or edges to name.
     #[arg(long, default_value_t = 10, value_name = "K")]
@@ -125,7 +125,7 @@ fn kernels() -> String {
 }
 
 pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCode> {
-    args.output.as_ref().map_or(Ok(()), |destination| destination.check(output))?;
+    let is_taken = ValueFile::check(args.output.as_ref(), output)?;
     let Args { kernel, memory, csr, .. } = *args;
     let chunks = super::ForKernel { kernel, memory, on_copy: csr };
     let view = super::open(&args.graph, args.at.as_ref(), Some(chunks))?;
@@ -145,8 +145,8 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
         Values::Order(order) => !order.is_empty() || run.result["acyclic"] == true,
         _ => true,
     };
-    if let Some(destination) = args.output.as_ref().filter(|_| has_values) {
-        destination.write(|form| match form {
+    if let Some(file) = args.output.as_ref().filter(|_| has_values) {
+        file.write(|form| match form {
             Form::Lines(mut out) => run.values.write(&view, &mut out),
             Form::Table(out, format) => {
                 let mut table = ValueTable::new(out, format, &run.values, false);
@@ -157,10 +157,7 @@ pub(crate) fn run(args: &Args, threads: usize, output: Output) -> Result<ExitCod
     }
     run.peak_rss_bytes = everedge::peak_rss_bytes();
     let report = Report { run, version: view.version().cloned().map(Row::from) };
-    match args.output {
-        Some(Destination::StandardOutput) => output.say_aside(in_words(&report)),
-        _ => output.print(&report, in_words)?,
-    }
+    output.print_beside(is_taken, &report, in_words)?;
     let is_written = has_values || args.output.is_none();
     ensure!(is_written, "`{}` has found no values here that --output could write", args.kernel);
     Ok(ExitCode::SUCCESS)

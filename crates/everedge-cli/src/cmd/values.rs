@@ -1,25 +1,23 @@
 //! Where `--output` of `run` and `window` writes a kernel's answer for each vertex, and how.
 
-use std::fmt;
+use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
-use clap::error::ErrorKind;
 use everedge::{OutputFile, TableFormat, ending_of};
 
-use crate::output::Output;
+use super::destination::Destination;
+use crate::output::{Output, standard_output};
 
 /// Endings of files that `--output` does not write.
 const OTHER_FORMATS: [&str; 6] = ["json", "jsonl", "ndjson", "xlsx", "npy", "npz"];
 
-/// A file, or standard output.
+/// Where values go: as lines of text, or as the table that a file's ending says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Destination {
-    StandardOutput,
-    /// A file of lines, or of the table that its ending says.
-    File(PathBuf, Option<TableFormat>),
+pub(crate) struct ValueFile {
+    to: Destination,
+    format: Option<TableFormat>,
 }
 
 /// How values are written to where they go.
@@ -30,12 +28,13 @@ pub(crate) enum Form<'a> {
     Table(&'a mut (dyn Write + Send), TableFormat),
 }
 
-impl FromStr for Destination {
+impl FromStr for ValueFile {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        if word == "-" {
-            return Ok(Self::StandardOutput);
+        let to = Destination::from(OsString::from(word));
+        if to == Destination::StandardOutput {
+            return Ok(Self { to, format: None });
         }
         let ending = ending_of(word);
         let format = TableFormat::from_ending(&ending);
@@ -46,7 +45,7 @@ impl FromStr for Destination {
             ));
         }
         match OTHER_FORMATS.contains(&ending.as_str()) {
-            false => Ok(Self::File(PathBuf::from(word), format)),
+            false => Ok(Self { to, format }),
             true => Err(format!(
                 "values are not written as .{ending}: name a file that ends in .csv, .tsv, .parquet or .arrow, or in .txt for \
                  lines of text, or `-` for standard output"
@@ -55,27 +54,15 @@ impl FromStr for Destination {
     }
 }
 
-impl fmt::Display for Destination {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::StandardOutput => f.write_str("standard output"),
-            Self::File(path, _) => write!(f, "`{}`", path.display()),
-        }
-    }
-}
-
-impl Destination {
-    /// Looks before the work whether the values leave room for what else is printed.
+impl ValueFile {
+    /// Looks before the work whether the values leave room for what else is printed; returns whether standard output has them.
     ///
     /// # Errors
-    /// A wrong usage if both the values and one JSON object are to be all of standard output.
-    pub(crate) fn check(&self, output: Output) -> Result<()> {
-        if *self == Self::StandardOutput && output.json {
-            let words = "`--output -` and `--json` both want standard output for themselves; write \
-                         the values to a file\n";
-            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
-        }
-        Ok(())
+    /// As [`Destination::check`].
+    pub(crate) fn check(values: Option<&Self>, output: Output) -> Result<bool> {
+        let Some(Self { to, .. }) = values else { return Ok(false) };
+        to.check("the values", output)?;
+        Ok(to.is_standard_output())
     }
 
     /// Writes what `values` writes. A file is there whole or as it was before.
@@ -83,17 +70,17 @@ impl Destination {
     /// # Errors
     /// If the destination takes no more.
     pub(crate) fn write(&self, values: impl FnOnce(Form<'_>) -> io::Result<()>) -> Result<()> {
-        let cannot = || format!("cannot write to {self}");
-        match self {
-            Self::StandardOutput => {
-                let mut out = BufWriter::new(io::stdout().lock());
+        let cannot = || format!("cannot write to {}", self.to);
+        match &self.to {
+            Destination::StandardOutput => {
+                let mut out = BufWriter::new(standard_output().with_context(cannot)?.lock());
                 values(Form::Lines(&mut out)).and_then(|()| out.flush()).with_context(cannot)
             }
-            Self::File(path, format) => {
+            Destination::File(path) => {
                 let mut out = OutputFile::create(path)?;
-                let form = match format {
+                let form = match self.format {
                     None => Form::Lines(&mut out),
-                    Some(format) => Form::Table(&mut out, *format),
+                    Some(format) => Form::Table(&mut out, format),
                 };
                 values(form).with_context(cannot)?;
                 out.put_in_place().map(drop).map_err(Into::into)
@@ -108,7 +95,10 @@ mod tests {
 
     #[test]
     fn a_file_is_what_its_ending_says() {
-        assert_eq!("-".parse(), Ok(Destination::StandardOutput));
+        for word in ["-", "/dev/stdout"] {
+            let to = Destination::StandardOutput;
+            assert_eq!(word.parse(), Ok(ValueFile { to, format: None }), "{word}");
+        }
         for (word, format) in [
             ("ranks", None),
             ("ranks.txt.gz", None),
@@ -118,11 +108,12 @@ mod tests {
             ("ranks.feather", Some(TableFormat::Arrow)),
             ("ranks.parquet", Some(TableFormat::Parquet)),
         ] {
-            assert_eq!(word.parse(), Ok(Destination::File(word.into(), format)), "{word}");
+            let to = Destination::File(word.into());
+            assert_eq!(word.parse(), Ok(ValueFile { to, format }), "{word}");
         }
         for word in ["ranks.JSON", "ranks.npy"] {
-            assert!(word.parse::<Destination>().unwrap_err().contains(".txt for"), "{word}");
+            assert!(word.parse::<ValueFile>().unwrap_err().contains(".txt for"), "{word}");
         }
-        assert!("ranks.parquet.gz".parse::<Destination>().unwrap_err().contains("by itself"));
+        assert!("ranks.parquet.gz".parse::<ValueFile>().unwrap_err().contains("by itself"));
     }
 }

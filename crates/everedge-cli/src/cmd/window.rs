@@ -13,7 +13,7 @@ use everedge_bench::page::counted;
 use serde_json::Value;
 
 use super::run::{KernelParameters, plain};
-use super::values::{Destination, Form};
+use super::values::{Form, ValueFile};
 use crate::output::{Output, seconds, shown};
 
 /// Ask one question of each version of a window.
@@ -44,11 +44,11 @@ pub(crate) struct Args {
     /// Write `version id value` for the vertices of each version, as `run` writes `id value`: as a table where the file
     /// ends so, else as lines; `-` is standard output.
     #[arg(long, value_name = "FILE")]
-    output: Option<Destination>,
+    output: Option<ValueFile>,
 }
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
-    args.output.as_ref().map_or(Ok(()), |destination| destination.check(output))?;
+    let is_taken = ValueFile::check(args.output.as_ref(), output)?;
     let timeline = Timeline::open_read_only(&args.graph)?;
     let oldest = timeline
         .versions()
@@ -64,13 +64,13 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
          vertex how many pairs of its neighbors are neighbors"
     );
     let report = timeline.window(args.kernel, (&from, &to), &options)?;
-    if let Some(destination) = &args.output {
+    if let Some(file) = &args.output {
         // A view takes a bit for each stored edge: one at a time.
         let view_of = |answer: &VersionAnswer| {
             timeline.at(&VersionChoice::Number(answer.version)).map_err(io::Error::other)
         };
         let mut answers = report.versions.iter();
-        destination.write(|form| match form {
+        file.write(|form| match form {
             Form::Lines(mut out) => {
                 answers.try_for_each(|answer| answer.write(&view_of(answer)?, &mut out))
             }
@@ -85,10 +85,7 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
             }
         })?;
     }
-    match args.output {
-        Some(Destination::StandardOutput) => output.say_aside(in_words(&report)),
-        _ => output.print(&report, in_words)?,
-    }
+    output.print_beside(is_taken, &report, in_words)?;
     Ok(ExitCode::SUCCESS)
 }
 

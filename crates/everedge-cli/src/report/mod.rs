@@ -13,7 +13,6 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use clap::error::ErrorKind;
 use everedge::{OutputFile, VersionChoice};
 use everedge_bench::page::counted;
 use everedge_bench::parsed;
@@ -21,7 +20,8 @@ use serde::Serialize;
 
 use self::findings::Findings;
 use crate::charts::VERTICES;
-use crate::output::{Output, seconds};
+use crate::cmd::destination::Destination;
+use crate::output::{Output, seconds, standard_output};
 
 /// Write a page about a graph: its size, degrees, components, ranking, communities, neighborhoods and versions.
 ///
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 
     /// The file to write; `-` is standard output.
     #[arg(long, value_name = "FILE", default_value = "report.html")]
-    output: PathBuf,
+    output: Destination,
 
     /// Draw the neighborhood of this vertex, besides those of the best ranked ones. May be given several times.
     #[arg(long, value_name = "VERTEX", allow_negative_numbers = true)]
@@ -61,29 +61,30 @@ struct Summary {
 
 pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
     let start = Instant::now();
-    let path = args.output.display();
-    if args.output.as_os_str() == "-" {
-        if output.json {
-            let words = "`--output -` and `--json` both want standard output for themselves; write \
-                         the page to a file\n";
-            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, words).into());
+    args.output.check("the page", output)?;
+    let is_taken = args.output.is_standard_output();
+    let found = || Findings::of(&args.graph, args.at.as_ref(), &args.around, output);
+    let cannot = || format!("cannot write to {}", args.output);
+    let path = match &args.output {
+        Destination::File(path) => path,
+        Destination::StandardOutput => {
+            let page = page::render(&found()?);
+            let mut out = standard_output().with_context(cannot)?.lock();
+            let written = out.write_all(page.as_bytes()).and_then(|()| out.flush());
+            return written.with_context(cannot).map(|()| ExitCode::SUCCESS);
         }
-        let findings = Findings::of(&args.graph, args.at.as_ref(), &args.around, output)?;
-        let mut out = std::io::stdout().lock();
-        let written = out.write_all(page::render(&findings).as_bytes()).and_then(|()| out.flush());
-        return written.context("cannot write to standard output").map(|()| ExitCode::SUCCESS);
-    }
-    ensure!(!args.output.is_dir(), "`{path}` is a directory; name a file with --output");
+    };
+    let is_directory = path.is_dir();
+    ensure!(!is_directory, "`{}` is a directory; name a file with --output", path.display());
     // Before the work, not after it.
-    let mut file = OutputFile::create(&args.output)?;
-    let findings = Findings::of(&args.graph, args.at.as_ref(), &args.around, output)?;
-    let page = page::render(&findings);
-    file.write_all(page.as_bytes()).with_context(|| format!("cannot write `{path}`"))?;
+    let mut file = OutputFile::create(path)?;
+    let findings = found()?;
+    file.write_all(page::render(&findings).as_bytes()).with_context(cannot)?;
     file.put_in_place()?;
     let communities = &findings.communities;
     let are_found = communities.refused.is_none();
     let summary = Summary {
-        report: path.to_string(),
+        report: path.display().to_string(),
         vertices: findings.stats.vertices,
         edges: findings.stats.edges,
         components: findings.components.iter().map(|size| size.count).sum(),
@@ -92,19 +93,21 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
         ranking: findings.ranking.iter().map(|best| (best.name.clone(), best.score)).collect(),
         seconds: start.elapsed().as_secs_f64(),
     };
-    output.print(&summary, |summary| {
-        let communities = match summary.communities {
-            Some(number) => counted(number, "community", "communities"),
-            None => "no communities".to_owned(),
-        };
-        format!(
-            "{}: {}, {}, {}, {communities}; written in {}",
-            summary.report,
-            VERTICES.counted(summary.vertices),
-            counted(summary.edges, "edge", "edges"),
-            counted(summary.components, "component", "components"),
-            seconds(summary.seconds)
-        )
-    })?;
+    output.print_beside(is_taken, &summary, in_words)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn in_words(summary: &Summary) -> String {
+    let communities = match summary.communities {
+        Some(number) => counted(number, "community", "communities"),
+        None => "no communities".to_owned(),
+    };
+    format!(
+        "{}: {}, {}, {}, {communities}; written in {}",
+        summary.report,
+        VERTICES.counted(summary.vertices),
+        counted(summary.edges, "edge", "edges"),
+        counted(summary.components, "component", "components"),
+        seconds(summary.seconds)
+    )
 }

@@ -172,6 +172,91 @@ fn output_that_takes_no_more_is_an_error_in_one_line() {
     assert_eq!(status.code(), Some(1));
 }
 
+/// Runs the program in a shell, in words that may redirect its output.
+fn in_shell(home: &Home, words: &str) -> Output {
+    let script = format!("exec '{PROGRAM}' {words}");
+    Command::new("sh").arg("-c").arg(script).current_dir(home.place.path()).output().unwrap()
+}
+
+#[test]
+fn a_standard_output_that_is_not_open_is_an_error() {
+    let home = Home::new("1 2\n2 3\n3 1\n");
+    let commands = COMMANDS.map(|words| words.join(" "));
+    let more = [
+        "stats graph --json --quiet",
+        "run wcc graph --output - --quiet",
+        "export graph - --quiet",
+        "report graph --output - --quiet",
+        "ingest --help",
+        "--version",
+    ];
+    for words in commands.iter().map(String::as_str).chain(more) {
+        for closed in [">&-", "1</dev/null"] {
+            let error = only_line(&in_shell(&home, &format!("{words} {closed}")));
+            assert!(error.contains("standard output"), "{words}: {error}");
+            assert!(error.contains("not open for writing"), "{words}: {error}");
+        }
+    }
+    for name in ["out.csv", "report.html", "kron.txt"] {
+        assert!(!home.path(name).exists(), "{name} was made by a command that failed");
+    }
+    for words in ["run wcc graph", "export graph out.csv", "ingest graph edges.txt"] {
+        let output = in_shell(&home, &format!("{words} --quiet >&-"));
+        assert!(output.status.success(), "{words}: {}", text_of(&output.stderr));
+    }
+    assert_eq!(
+        text_of(&home.run(&["stats", "graph", "--json"]).stdout).matches("\"edges\":6").count(),
+        1
+    );
+}
+
+/// What is asked for by any name of standard output is all that is there.
+#[test]
+fn words_leave_standard_output_to_what_was_asked_for() {
+    let home = Home::new("1 2\n2 3\n");
+    let (edges, depths) = ("1 2\n2 3\n", "1 0\n2 1\n3 2\n");
+    for (words, expected) in [
+        ("export graph /dev/stdout", edges),
+        ("export graph /dev/fd/1", edges),
+        ("export graph /dev/fd/3 --format edge-list 3>&1", edges),
+        ("run bfs graph --source 1 --output /dev/stdout", depths),
+        ("run bfs graph --source 1 --output /dev/fd/3 3>&1", depths),
+    ] {
+        let output = in_shell(&home, words);
+        assert!(output.status.success(), "{words}: {}", text_of(&output.stderr));
+        assert_eq!(text_of(&output.stdout), expected, "{words}");
+    }
+    let output = in_shell(&home, "export graph /dev/fd/3 --format edge-list 3>&1");
+    assert!(text_of(&output.stderr).starts_with("2 edges written to /dev/fd/3"));
+    let output = in_shell(&home, "report graph --output /dev/stdout");
+    assert!(text_of(&output.stdout).trim_end().ends_with("</html>"));
+    std::fs::write(home.path("all.txt"), "0 1\n").unwrap();
+    assert!(in_shell(&home, "export graph /dev/stdout >> all.txt").status.success());
+    assert_eq!(std::fs::read_to_string(home.path("all.txt")).unwrap(), format!("0 1\n{edges}"));
+    for words in ["export graph -", "run wcc graph --output /dev/stdout", "report graph --output -"]
+    {
+        let output = in_shell(&home, &format!("{words} --json"));
+        assert_eq!(output.status.code(), Some(2), "{words}");
+        assert!(text_of(&output.stderr).contains("both want standard output"), "{words}");
+    }
+}
+
+#[test]
+fn a_file_in_no_directory_is_named_with_what_to_do() {
+    let home = Home::new("1 2\n");
+    for words in [
+        "export graph no/where/out.csv",
+        "run wcc graph --output no/where/out.csv",
+        "report graph --output no/where/out.csv",
+        "generate kron no/where/out.csv --scale 4",
+    ] {
+        let error = only_line(&home.run(&words.split(' ').collect::<Vec<_>>()));
+        let expected = "cannot create `no/where/out.csv`: No such file or directory (os error 2); make the \
+                        directory `no/where` first";
+        assert!(error.contains(expected), "{words}: {error}");
+    }
+}
+
 /// Runs the program in a shell that sets a limit first.
 fn limited(home: &Home, limit: &str, words: &str) -> Output {
     let script = format!("ulimit {limit} && exec '{PROGRAM}' {words}");
