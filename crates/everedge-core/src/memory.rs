@@ -11,6 +11,8 @@
 
 use std::mem::size_of_val;
 
+use bytemuck::Zeroable;
+
 use crate::par;
 
 /// The size and alignment of a huge page on x86-64, and the usual one elsewhere.
@@ -42,9 +44,9 @@ pub(crate) fn collect<T: Send>(
 }
 
 /// Returns `len` zeros, in huge pages where they fit; pages that nothing is stored to take no memory.
-pub fn zeros<T: Copy + Default>(len: usize) -> Vec<T> {
+pub fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
     // The system gives pages of zeros, which nobody has to fill.
-    let mut items = vec![T::default(); len];
+    let mut items = bytemuck::zeroed_vec(len);
     ask_for_huge_pages(&mut items);
     items
 }

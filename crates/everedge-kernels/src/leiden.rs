@@ -16,10 +16,10 @@
 //! both directions.
 //!
 //! Source: Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing well-connected
-//! communities", Scientific Reports 2019, with modularity as the quality. Differences: refinement
-//! visits nodes in order, not in a random one, and takes the best group that raises modularity, not a random one of those
-//! that do not lower it, as in Sahu, "Fast Leiden Algorithm for Community Detection in Shared Memory Setting", ICPP
-//! 2024; communities are refined in parallel; the start is an iteration of Louvain.
+//! communities", Scientific Reports 2019, with modularity as the quality. Differences: refinement takes the best group
+//! that raises modularity, not a random one of those that do not lower it, as in Sahu, "Fast Leiden Algorithm for
+//! Community Detection in Shared Memory Setting", ICPP 2024; communities are refined in parallel; the start is an iteration
+//! of Louvain.
 //!
 //! # Cost
 //! As an iteration of [`louvain`](crate::louvain()), and then, for each of its own iterations, about half as much and a
@@ -27,13 +27,13 @@
 //! many links as the one before. 36 bytes more for each id than [`louvain`](crate::louvain()). A seed has one answer, as
 //! there.
 
-use everedge_core::{SplitMix64, WeightedView, par, watch};
+use everedge_core::{SplitMix64, WeightedView, par, scramble, watch};
 
 use crate::Result;
 use crate::communities::{Communities, Found, named};
 use crate::convergence::check_tolerance;
 use crate::levels::Levels;
-use crate::network::{Groups, Network, Node, Weights, check_resolution};
+use crate::network::{Groups, Network, Node, Weights, check_resolution, in_random_order};
 
 const KERNEL: &str = "leiden";
 /// Pieces of work into which communities are cut.
@@ -110,8 +110,9 @@ fn found(view: &impl WeightedView, config: &LeidenConfig) -> Result<Communities>
         rounds += 1;
         watch::note(rounds.into(), config.iterations_max.into());
         let before = found.modularity;
+        let seed = scramble(config.seed ^ scramble(rounds.into()));
         let parts = |level: &Network, communities: &Groups| {
-            Some(parts(level, communities, config.resolution))
+            Some(parts(level, communities, config.resolution, seed))
         };
         found = levels.iterate(found, parts, |_, _| true);
         is_stable = found.moves == 0;
@@ -124,8 +125,8 @@ fn found(view: &impl WeightedView, config: &LeidenConfig) -> Result<Communities>
 }
 
 /// Divides communities into groups of nodes that are linked well, or else that are connected.
-fn parts(network: &Network, communities: &Groups, resolution: f64) -> Groups {
-    let refined = refine(network, communities, resolution);
+fn parts(network: &Network, communities: &Groups, resolution: f64, seed: u64) -> Groups {
+    let refined = refine(network, communities, resolution, seed);
     match refined.len() == network.len() && communities.len() < network.len() {
         true => connected(network, communities),
         false => refined,
@@ -133,7 +134,7 @@ fn parts(network: &Network, communities: &Groups, resolution: f64) -> Groups {
 }
 
 /// Finds groups of nodes inside each community that are linked well.
-fn refine(network: &Network, communities: &Groups, resolution: f64) -> Groups {
+fn refine(network: &Network, communities: &Groups, resolution: f64, seed: u64) -> Groups {
     let count = communities.len();
     // Where each node is among the members of its community.
     let mut place = par::collect(network.len() as usize, |_| 0);
@@ -155,7 +156,8 @@ fn refine(network: &Network, communities: &Groups, resolution: f64) -> Groups {
                     of: Vec::new(),
                     strength: 0.0,
                 };
-                groups.extend(refinement.run(weights));
+                let random = &mut SplitMix64::new(seed.wrapping_add(community.into()));
+                groups.extend(refinement.run(weights, random));
             }
             groups
         })
@@ -191,12 +193,13 @@ struct Group {
 
 impl Refinement<'_> {
     /// Returns the group of each member, named by its first one.
-    fn run(mut self, weights: &mut Weights) -> impl Iterator<Item = Node> {
+    fn run(mut self, weights: &mut Weights, random: &mut SplitMix64) -> impl Iterator<Item = Node> {
         let members = self.communities.members(self.community);
         if members.len() > 1 {
             weights.reserve(members.len() as u32);
             self.begin(members);
-            for i in 0..members.len() as u32 {
+            // In their own order the first ones would make the groups, whatever the seed.
+            for i in in_random_order(members.len() as u32, random) {
                 watch::check();
                 if self.groups[i as usize].is_single && self.is_linked_well(i) {
                     self.join(i, members[i as usize], weights);

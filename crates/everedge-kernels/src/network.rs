@@ -506,15 +506,21 @@ impl Groups {
     }
 }
 
-/// Returns the nodes of `network` that have links: runs of so many neighboring ones in random order.
-pub(crate) fn shuffled(network: &Network, run: u32, random: &mut SplitMix64) -> Vec<Node> {
-    let mut runs: Vec<_> = (0..network.len().div_ceil(run)).collect();
-    for i in (1..runs.len()).rev() {
-        runs.swap(i, random.below(i as u64 + 1) as usize);
+/// Returns the numbers below `count` in random order.
+pub(crate) fn in_random_order(count: u32, random: &mut SplitMix64) -> Vec<u32> {
+    let mut numbers: Vec<_> = (0..count).collect();
+    for i in (1..numbers.len()).rev() {
+        numbers.swap(i, random.below(i as u64 + 1) as usize);
         if i.is_multiple_of(1 << 16) {
             watch::check();
         }
     }
+    numbers
+}
+
+/// Returns the nodes of `network` that have links: runs of so many neighboring ones in random order.
+pub(crate) fn shuffled(network: &Network, run: u32, random: &mut SplitMix64) -> Vec<Node> {
+    let runs = in_random_order(network.len().div_ceil(run), random);
     let nodes = |i: u32| i * run..network.len().min((i * run).saturating_add(run));
     let has_links = |&v: &Node| !network.row(v).is_empty();
     runs.into_iter().flat_map(nodes).filter(has_links).collect()

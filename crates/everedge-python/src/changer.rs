@@ -9,8 +9,8 @@ use pyo3::pybacked::PyBackedStr;
 use everedge::{Edge, IdKind};
 
 use crate::changing::{ChangeCounts, copied, pairs};
-use crate::error::exception;
 use crate::handle::Handle;
+use crate::signals::{unless_signal, wait_for_left};
 
 /// A sealed graph, open to be changed.
 #[pyclass(frozen, module = "everedge._native")]
@@ -23,7 +23,9 @@ impl Changer {
     /// Opens a sealed graph to be changed, alone.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let changer = py.detach(|| everedge::Chunks::change(&path, false)).map_err(exception)?;
+        wait_for_left(py)?;
+        let open = move || everedge::Chunks::change(&path, false);
+        let changer = unless_signal(py, None, open)?;
         Ok(Self { handle: Handle::new("sealed graph", changer) })
     }
 
@@ -35,11 +37,11 @@ impl Changer {
         dst: PyReadonlyArray1<'_, u32>,
         weight: Option<PyReadonlyArray1<'_, f32>>,
     ) -> PyResult<()> {
-        let changer = self.handle.get()?;
-        let (src, dst) = (src.as_slice()?, dst.as_slice()?);
-        let weight = weight.as_ref().map(|weight| weight.as_slice()).transpose()?;
-        let edges = || pairs(src, dst).collect::<Vec<Edge>>();
-        py.detach(|| changer.insert(&edges(), weight)).map(drop).map_err(exception)
+        let edges: Vec<Edge> = pairs(src.as_slice()?, dst.as_slice()?).collect();
+        let weight = weight.as_ref().map(copied).transpose()?;
+        let insert =
+            move |changer: &everedge::Changer| changer.insert(&edges, weight.as_deref()).map(drop);
+        self.handle.change(py, src.len()?, insert)
     }
 
     /// Takes edges of numbers away as one batch.
@@ -58,7 +60,9 @@ impl Changer {
         py: Python<'py>,
         names: Vec<PyBackedStr>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        self.handle.intern(py, |changer| changer.intern_texts(names.iter().map(|name| &**name)))
+        self.handle.intern(py, names, |changer, names| {
+            changer.intern_texts(names.iter().map(|name| &**name))
+        })
     }
 
     /// Returns the numbers of integers, making some for new names, durably.
@@ -67,8 +71,7 @@ impl Changer {
         py: Python<'py>,
         names: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let names = copied(&names)?;
-        self.handle.intern(py, |changer| changer.intern_integers(&names))
+        self.handle.intern(py, copied(&names)?, everedge::Changer::intern_integers)
     }
 
     /// Returns the numbers of strings, -1 for an unknown one.
@@ -98,6 +101,11 @@ impl Changer {
     /// Returns what ids are: `integer`, also where vertices are called by numbers as they were, or `text`.
     fn id_kind(&self) -> PyResult<&'static str> {
         Ok(if self.handle.get()?.options().ids == IdKind::Text { "text" } else { "integer" })
+    }
+
+    /// Gives the graph up without a wait for calls that are running.
+    fn give_up(&self, py: Python<'_>) {
+        py.detach(|| self.handle.close());
     }
 
     /// Gives the graph up; a second time does nothing.

@@ -4,21 +4,46 @@ use everedge::{Changes, Edge, Result, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::error::exception;
 use crate::handle::Handle;
+use crate::signals::{unless_signal, wait_for_left, with_many};
 
 /// Edges inserted, edges deleted, deletions ignored.
 pub(crate) type ChangeCounts = (u64, u64, u64);
 
-impl<T: Send + Sync> Handle<T> {
+impl<T: Send + Sync + 'static> Handle<T> {
+    /// Runs what may take long; a signal leaves it behind.
+    pub(crate) fn call<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&T) -> Result<R> + Send + 'static,
+    ) -> PyResult<R> {
+        let open = self.get()?;
+        unless_signal(py, None, move || call(&open))
+    }
+
+    /// Changes so many edges or names; a signal leaves many behind.
+    pub(crate) fn change<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        count: usize,
+        change: impl FnOnce(&T) -> Result<R> + Send + 'static,
+    ) -> PyResult<R> {
+        let open = self.get()?;
+        with_many(py, count, move || change(&open))
+    }
+
     /// Returns the numbers of names, made where they are new.
-    pub(crate) fn intern<'py>(
+    pub(crate) fn intern<'py, N: Send + 'static>(
         &self,
         py: Python<'py>,
-        intern: impl FnOnce(&T) -> Result<Vec<VertexId>> + Send,
+        names: Vec<N>,
+        intern: impl FnOnce(&T, &[N]) -> Result<Vec<VertexId>> + Send + 'static,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let graph = self.get()?;
-        Ok(py.detach(|| intern(&graph)).map_err(exception)?.into_pyarray(py))
+        // They come back, for objects of Python are best given up here.
+        let count = names.len();
+        let interned = move |open: &T| Ok((intern(open, &names)?, names));
+        let (vertices, _names) = self.change(py, count, interned)?;
+        Ok(vertices.into_pyarray(py))
     }
 
     /// Returns the numbers of names, -1 for an unknown one.
@@ -38,23 +63,21 @@ impl<T: Send + Sync> Handle<T> {
         &self,
         py: Python<'_>,
         (src, dst): (PyReadonlyArray1<'_, u32>, PyReadonlyArray1<'_, u32>),
-        delete: impl FnOnce(&T, &[Edge]) -> Result<Changes> + Send,
+        delete: impl FnOnce(&T, &[Edge]) -> Result<Changes> + Send + 'static,
     ) -> PyResult<ChangeCounts> {
-        let graph = self.get()?;
-        let (src, dst) = (src.as_slice()?, dst.as_slice()?);
-        py.detach(|| delete(&graph, &pairs(src, dst).collect::<Vec<Edge>>()))
-            .map(counts)
-            .map_err(exception)
+        let edges: Vec<Edge> = pairs(src.as_slice()?, dst.as_slice()?).collect();
+        self.change(py, edges.len(), move |graph| delete(graph, &edges)).map(counts)
     }
 
-    /// Ends it; a second time does nothing.
+    /// Ends it, when what signals have left behind has ended; a second time does nothing.
     pub(crate) fn end(
         &self,
         py: Python<'_>,
-        end: impl FnOnce(T) -> Result<()> + Send,
+        end: impl FnOnce(T) -> Result<()> + Send + 'static,
     ) -> PyResult<()> {
+        wait_for_left(py)?;
         let Some(graph) = self.take()? else { return Ok(()) };
-        py.detach(|| end(graph)).map_err(exception)
+        unless_signal(py, None, move || end(graph))
     }
 }
 

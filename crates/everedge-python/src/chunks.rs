@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use everedge::{Error, Kernel, SealFiles, Watch};
+use everedge::{Kernel, SealFiles, Watch};
 use pyo3::prelude::*;
 
 use crate::arrow::{Source, given};
@@ -10,8 +10,8 @@ use crate::error::{exception, raised};
 use crate::handle::Handle;
 use crate::options::{Chosen, Ingest, Seal, bytes_of};
 use crate::report::{ingested, report};
-use crate::signals::{Tell, Then, ingest_until_signal};
-use crate::view::{View, until_signal};
+use crate::signals::{Tell, Then, checked, ingest_until_signal, unless_signal, wait_for_left};
+use crate::view::View;
 
 /// What is called with how far the reading of files is, and with the steps of what follows it.
 type Listeners = (Option<Py<PyAny>>, Option<Py<PyAny>>);
@@ -37,7 +37,13 @@ impl Chunks {
             );
             return Err(raised("InvalidInputError", &message));
         }
-        let chunks = py.detach(|| everedge::Chunks::open(&path, memory)).map_err(exception)?;
+        // Changes, perhaps.
+        wait_for_left(py)?;
+        let open = {
+            let path = path.clone();
+            move || everedge::Chunks::open(&path, memory)
+        };
+        let chunks = unless_signal(py, None, open)?;
         Ok(Self { path, handle: Handle::new("sealed graph", chunks) })
     }
 
@@ -76,18 +82,19 @@ impl Chunks {
     /// Returns the view that a kernel is to run on, on so many threads: its arrays are part of the memory. What cannot run is
     /// refused first.
     fn view_for(&self, py: Python<'_>, kernel: &str, threads: usize) -> PyResult<View> {
-        let chunks = self.handle.get()?;
         let kernel: Kernel = kernel.parse().map_err(exception)?;
-        chunks.check_kernel(kernel).map_err(exception)?;
-        let view = py.detach(|| chunks.view_on_threads(kernel, threads)).map_err(exception)?;
-        Ok(View::new(view, chunks.options().simple))
+        let open = move |chunks: &everedge::Chunks| {
+            chunks.check_kernel(kernel)?;
+            Ok((chunks.view_on_threads(kernel, threads)?, chunks.options().simple))
+        };
+        self.handle.call(py, open).map(|(view, is_simple)| View::new(view, is_simple))
     }
 
     /// Returns the view beside which an answer of so many bytes is part of the memory.
     fn view_beside(&self, py: Python<'_>, kept_bytes: u64) -> PyResult<View> {
-        let chunks = self.handle.get()?;
-        let view = py.detach(|| chunks.view(kept_bytes)).map_err(exception)?;
-        Ok(View::new(view, chunks.options().simple))
+        self.handle
+            .call(py, move |chunks| Ok((chunks.view(kept_bytes)?, chunks.options().simple)))
+            .map(|(view, is_simple)| View::new(view, is_simple))
     }
 
     /// Returns the number of vertices.
@@ -112,19 +119,14 @@ impl Chunks {
 
     /// Returns what the graph is and how large.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let chunks = self.handle.get()?;
-        report(py, &py.detach(|| chunks.stats()).map_err(exception)?)
+        report(py, &self.handle.call(py, everedge::Chunks::stats)?)
     }
 
     /// Returns the outcome of all checks.
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.handle.get()?;
-        let watch = Watch::default();
-        let verify = || match watch.run(|| everedge::Chunks::verify(&self.path)) {
-            Ok(found) => found.map_err(exception),
-            Err(_cancelled) => Err(exception(Error::Interrupted)),
-        };
-        report(py, &py.detach(|| until_signal(&watch, None, verify))?)
+        let path = self.path.clone();
+        report(py, &checked(py, move || everedge::Chunks::verify(&path))?)
     }
 
     /// Gives the graph up; a second time does nothing.

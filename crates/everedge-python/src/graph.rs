@@ -1,11 +1,10 @@
 //! A graph as a class of Python.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use everedge::{
-    Batch, Commit, Error, Given, GraphOptions, Keep, StorageError, VertexId, Watch, date_of,
-};
-use numpy::{PyArray1, PyReadonlyArray1};
+use everedge::{Batch, Commit, Given, GraphOptions, Keep, StorageError, VertexId, date_of};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyList;
@@ -16,10 +15,10 @@ use crate::error::{exception, raised};
 use crate::handle::Handle;
 use crate::options::{Chosen, Ingest};
 use crate::report::{ingested, report};
-use crate::signals::{Tell, ingest_until_signal};
+use crate::signals::{Tell, checked, ingest_until_signal, unless_signal, wait_for_left, with_many};
 use crate::timeline::{Timeline, VersionFields, fields};
 use crate::transaction::Transaction;
-use crate::view::{View, kind_word, until_signal};
+use crate::view::{View, kind_word};
 
 /// A time as Python gives it.
 #[derive(FromPyObject)]
@@ -121,7 +120,9 @@ impl Graph {
     /// Opens a graph for writing, alone.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf, meter: bool) -> PyResult<Self> {
-        py.detach(|| everedge::Graph::open(&path, meter)).map(Self::from).map_err(exception)
+        wait_for_left(py)?;
+        let open = move || everedge::Graph::open(&path, meter);
+        unless_signal(py, None, open).map(Self::from)
     }
 
     /// Returns whether there is a graph, or something else that would be opened as one.
@@ -133,7 +134,8 @@ impl Graph {
     /// Opens a graph for reading, beside other readers and a writer.
     #[staticmethod]
     fn open_read_only(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        py.detach(|| everedge::Graph::open_read_only(&path)).map(Self::from).map_err(exception)
+        let open = move || everedge::Graph::open_read_only(&path);
+        unless_signal(py, None, open).map(Self::from)
     }
 
     /// Returns what is at a path: `graph`, `timeline` or `chunks`.
@@ -149,15 +151,13 @@ impl Graph {
     /// Returns which graph it is, how many updates it has taken, the number of its newest version, 0 without one, and how
     /// many versions it has.
     fn state(&self, py: Python<'_>) -> PyResult<(u32, u64, u64, u64)> {
-        let graph = self.handle.get()?;
-        let state = || {
+        self.handle.call(py, |graph| {
             // Versions that are damaged say so when they are asked.
             let timeline = graph.timeline().ok().flatten();
             let versions = timeline.map_or_else(Vec::new, |timeline| timeline.versions());
             let newest = versions.last().map_or(0, |version| version.number);
             Ok((graph.identity(), graph.sequence()?, newest, versions.len() as u64))
-        };
-        py.detach(state).map_err(exception)
+        })
     }
 
     /// Takes files and tables in; calls `progress(path, bytes_read, bytes_total, edges)` after each batch, with the
@@ -188,12 +188,24 @@ impl Graph {
         weight: Option<PyReadonlyArray1<'_, f32>>,
     ) -> PyResult<()> {
         let graph = self.handle.get()?;
-        let (src, dst) = (src.as_slice()?, dst.as_slice()?);
-        let weight = weight.as_ref().map(|weight| weight.as_slice()).transpose()?;
-        if let (&[src], &[dst]) = (src, dst) {
+        if let (&[src], &[dst]) = (src.as_slice()?, dst.as_slice()?) {
+            let weight = weight.as_ref().map(|weight| weight.as_slice()).transpose()?;
             return py.detach(|| graph.insert(&[(src, dst)], weight)).map_err(exception);
         }
-        py.detach(|| graph.apply(&Batch::insertions(pairs(src, dst), weight)?)).map_err(exception)
+        let count = src.len()?;
+        let columns = (Bound::clone(&src).unbind(), Bound::clone(&dst).unbind());
+        let weight = weight.map(|weight| Bound::clone(&weight).unbind());
+        with_many(py, count, move || {
+            // Copied on the thread, for copies of many take long as well. Python does not end so soon.
+            let batch = Python::attach(|py| {
+                let (src, dst) = (columns.0.bind(py).readonly(), columns.1.bind(py).readonly());
+                let weight = weight.as_ref().map(|weight| weight.bind(py).readonly());
+                let [src, dst] = [&src, &dst].map(|ends| ends.as_slice().expect("in one piece"));
+                let weight = weight.as_ref().map(|w| w.as_slice().expect("in one piece"));
+                py.detach(|| Batch::insertions(pairs(src, dst), weight))
+            })?;
+            graph.apply(&batch)
+        })
     }
 
     /// Deletes edges of dense ids as one batch; nobody else can reach the arrays.
@@ -208,20 +220,17 @@ impl Graph {
 
     /// Deletes a vertex and its edges both ways.
     fn delete_vertex(&self, py: Python<'_>, v: VertexId) -> PyResult<ChangeCounts> {
-        let graph = self.handle.get()?;
-        py.detach(|| graph.delete_vertex(v)).map(counts).map_err(exception)
+        self.handle.call(py, move |graph| graph.delete_vertex(v)).map(counts)
     }
 
     /// Makes vertices of dense ids, as one batch.
     fn add_vertices(&self, py: Python<'_>, ids: PyReadonlyArray1<'_, u32>) -> PyResult<()> {
-        let graph = self.handle.get()?;
         let ids = copied(&ids)?;
-        py.detach(|| {
+        self.handle.change(py, ids.len(), move |graph| {
             let mut batch = Batch::new(graph.options().weighted);
             ids.into_iter().try_for_each(|v| batch.add_vertex(v))?;
             graph.apply(&batch)
         })
-        .map_err(exception)
     }
 
     /// Returns the vertices of strings, making ids for new ones, durably.
@@ -230,7 +239,8 @@ impl Graph {
         py: Python<'py>,
         names: Vec<PyBackedStr>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        self.handle.intern(py, |graph| graph.intern_texts(names.iter().map(|name| &**name)))
+        self.handle
+            .intern(py, names, |graph, names| graph.intern_texts(names.iter().map(|name| &**name)))
     }
 
     /// Returns the vertices of integers, making ids for new ones, durably.
@@ -239,8 +249,7 @@ impl Graph {
         py: Python<'py>,
         names: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let names = copied(&names)?;
-        self.handle.intern(py, |graph| graph.intern_integers(&names))
+        self.handle.intern(py, copied(&names)?, everedge::Graph::intern_integers)
     }
 
     /// Returns the vertices of strings, -1 for an unknown one.
@@ -264,9 +273,9 @@ impl Graph {
 
     /// Returns a frozen view.
     fn snapshot(&self, py: Python<'_>) -> PyResult<View> {
-        let graph = self.handle.get()?;
-        let view = py.detach(|| graph.snapshot()).map_err(exception)?;
-        Ok(View::new(view, graph.options().simple))
+        self.handle
+            .call(py, |graph| Ok((graph.snapshot()?, graph.options().simple)))
+            .map(|(view, is_simple)| View::new(view, is_simple))
     }
 
     /// Begins a transaction, which keeps the graph open.
@@ -283,46 +292,36 @@ impl Graph {
         time: Option<Moment>,
         keep: Option<&str>,
     ) -> PyResult<VersionFields> {
-        let graph = self.handle.get()?;
         let time = time.map(Moment::microseconds).transpose()?;
         let keep = keep.map(str::parse::<Keep>).transpose().map_err(exception)?;
-        py.detach(|| graph.commit(Commit { name, time, keep })).map(fields).map_err(exception)
+        self.handle.call(py, move |graph| graph.commit(Commit { name, time, keep })).map(fields)
     }
 
     /// Returns the versions, if there are some.
     fn timeline(&self, py: Python<'_>) -> PyResult<Option<Timeline>> {
-        let graph = self.handle.get()?;
-        let timeline = py.detach(|| graph.timeline()).map_err(exception)?;
+        let timeline = self.handle.call(py, |graph| graph.timeline())?;
         Ok(timeline.map(Timeline::from))
     }
 
     /// Makes all that was applied durable.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
-        let graph = self.handle.get()?;
-        py.detach(|| graph.sync()).map_err(exception)
+        self.handle.call(py, everedge::Graph::sync)
     }
 
     /// Returns what the graph is and how large.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let graph = self.handle.get()?;
-        report(py, &py.detach(|| graph.stats()).map_err(exception)?)
+        report(py, &self.handle.call(py, everedge::Graph::stats)?)
     }
 
     /// Rewrites what has changed; returns what was done.
     fn compact<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let graph = self.handle.get()?;
-        report(py, &py.detach(|| graph.compact()).map_err(exception)?)
+        report(py, &self.handle.call(py, everedge::Graph::compact)?)
     }
 
     /// Returns the outcome of all checks.
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let graph = self.handle.get()?;
-        let watch = Watch::default();
-        let verify = || match watch.run(|| graph.verify()) {
-            Ok(found) => found.map_err(exception),
-            Err(_cancelled) => Err(exception(Error::Interrupted)),
-        };
-        report(py, &py.detach(|| until_signal(&watch, None, verify))?)
+        report(py, &checked(py, move || graph.verify())?)
     }
 
     /// Returns whether edges carry a weight.
@@ -343,10 +342,16 @@ impl Graph {
         Ok((found.replayed_batches, found.replayed_updates, seconds))
     }
 
+    /// Returns whether a call works on the graph, perhaps one that a signal has left behind.
+    fn is_in_use(&self) -> PyResult<bool> {
+        // One of them is this call's.
+        Ok(Arc::strong_count(&self.handle.get()?) > 2)
+    }
+
     /// Closes a graph that was created at `path`, and removes it if it holds nothing; puts an empty
     /// directory in its place if there was one.
     fn close_new(&self, py: Python<'_>, path: PathBuf, had_directory: bool) -> PyResult<()> {
-        self.handle.end(py, |graph| graph.close_new(&path, had_directory))
+        self.handle.end(py, move |graph| graph.close_new(&path, had_directory))
     }
 
     /// Closes the graph; a second time does nothing.

@@ -14,7 +14,7 @@ use crate::error::exception;
 use crate::handle::Handle;
 use crate::options::{Chosen, Ingest, Updates};
 use crate::report::{ingested, report};
-use crate::signals::{Tell, ingest_until_signal};
+use crate::signals::{Tell, ingest_until_signal, unless_signal, wait_for_left};
 use crate::view::{Column, View, array, integers, kind_word, texts, until_signal};
 
 /// Number, microseconds since 1970, name, vertices, edges, additions and deletions of a version.
@@ -54,11 +54,15 @@ impl Timeline {
     /// Opens the versions of a directory, alone, or for reading beside other readers.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf, read_only: bool) -> PyResult<Self> {
-        let open = || match read_only {
+        if !read_only {
+            wait_for_left(py)?;
+        }
+        let open = move || match read_only {
             true => everedge::Timeline::open_read_only(&path),
             false => everedge::Timeline::open(&path, false),
         };
-        Ok(Self::from(Arc::new(py.detach(open).map_err(exception)?)))
+        let opened = unless_signal(py, None, open)?;
+        Ok(Self::from(Arc::new(opened)))
     }
 
     /// Takes files and tables of updates into the versions of a directory, which it makes if there are none; calls
@@ -104,9 +108,10 @@ impl Timeline {
 
     /// Returns the graph of a version.
     fn at(&self, py: Python<'_>, number: u64) -> PyResult<View> {
-        let timeline = self.handle.get()?;
-        let view = py.detach(|| timeline.at(&VersionChoice::Number(number))).map_err(exception)?;
-        Ok(View::new(view, timeline.options().simple))
+        let choice = VersionChoice::Number(number);
+        self.handle
+            .call(py, move |timeline| Ok((timeline.at(&choice)?, timeline.options().simple)))
+            .map(|(view, is_simple)| View::new(view, is_simple))
     }
 
     /// Answers a kernel with `parameters`, all as texts, for each of the versions from `first` to `last`.
@@ -146,9 +151,8 @@ impl Timeline {
         earlier: u64,
         later: u64,
     ) -> PyResult<[Edges<'py>; 2]> {
-        let timeline = self.handle.get()?;
         let [earlier, later] = [earlier, later].map(VersionChoice::Number);
-        let found = py.detach(|| timeline.difference(&earlier, &later)).map_err(exception)?;
+        let found = self.handle.call(py, move |timeline| timeline.difference(&earlier, &later))?;
         Ok(found.map(|edges| {
             let src: Vec<VertexId> = edges.iter().map(|edge| edge.0).collect();
             let dst: Vec<VertexId> = edges.iter().map(|edge| edge.1).collect();
@@ -159,9 +163,8 @@ impl Timeline {
 
     /// Lets older versions go than these. Returns how many went.
     fn keep(&self, py: Python<'_>, keep: &str) -> PyResult<u64> {
-        let timeline = self.handle.get()?;
         let keep: Keep = keep.parse().map_err(exception)?;
-        py.detach(|| timeline.keep(keep)).map_err(exception)
+        self.handle.call(py, move |timeline| timeline.keep(keep))
     }
 
     /// Returns whether edges carry a weight.
@@ -177,7 +180,7 @@ impl Timeline {
     /// Returns the names of vertices that have strings.
     fn texts(&self, py: Python<'_>, vertices: PyReadonlyArray1<'_, u32>) -> PyResult<Vec<String>> {
         let timeline = self.handle.get()?;
-        texts(py, &vertices, |v| timeline.name_of(v))
+        texts(py, &vertices, move |v| timeline.name_of(v))
     }
 
     /// Returns the names of vertices that have integers.
@@ -187,7 +190,7 @@ impl Timeline {
         vertices: PyReadonlyArray1<'py, u32>,
     ) -> PyResult<Column<'py, u64>> {
         let timeline = self.handle.get()?;
-        integers(py, &vertices, |v| timeline.name_of(v))
+        integers(py, &vertices, move |v| timeline.name_of(v))
     }
 
     /// Gives the versions up; a second time does nothing.

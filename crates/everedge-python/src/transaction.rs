@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use crate::changing::{ChangeCounts, counts};
 use crate::error::exception;
 use crate::handle::Handle;
+use crate::signals::unless_signal;
 use crate::view::{Column, kind_word};
 
 type Inner = everedge::Transaction<Arc<everedge::Graph>>;
@@ -117,7 +118,7 @@ impl Transaction {
         self.handle.get()?;
         let Some(transaction) = self.handle.take()? else { return Ok((0, 0, 0)) };
         let transaction = transaction.into_inner().unwrap_or_else(PoisonError::into_inner);
-        py.detach(|| transaction.commit()).map(counts).map_err(exception)
+        unless_signal(py, None, move || transaction.commit()).map(counts)
     }
 
     /// Gives it up; a second time does nothing.

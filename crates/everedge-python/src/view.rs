@@ -1,6 +1,7 @@
 //! A frozen view as a class of Python.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 
@@ -17,7 +18,7 @@ use crate::error::exception;
 use crate::handle::Handle;
 use crate::options::seal_options;
 use crate::report::report;
-use crate::signals::SIGNALS_EVERY;
+use crate::signals::{FEW, SIGNALS_EVERY, checked, with_many};
 use crate::timeline::{VersionFields, fields};
 
 /// Returns an answer as an array, or none.
@@ -74,21 +75,24 @@ impl View {
         Ok(found)
     }
 
-    /// Returns what `read` finds in all lists; a signal ends it.
+    /// Returns what `scan` finds in as many lists as are given, or in all; a signal ends it.
     ///
     /// # Errors
     /// As [`Self::read`], and what the handler of a signal raises.
-    fn scan<R: Send>(
+    fn scan<R: Send + 'static>(
         &self,
         py: Python<'_>,
-        read: impl FnOnce(&everedge::View) -> R + Send,
+        lists: Option<usize>,
+        scan: impl FnOnce(&everedge::View) -> R + Send + 'static,
     ) -> PyResult<R> {
-        let (view, watch) = (self.handle.get()?, Watch::default());
-        let scan =
-            || watch.run(|| read(&view)).map_err(|_| exception(everedge::Error::Interrupted));
-        let found = py.detach(|| if_small(&view, &watch, scan))?;
-        view.check_reads().map_err(exception)?;
-        Ok(found)
+        let view = self.handle.get()?;
+        if view.is_small() || lists.is_some_and(|lists| lists <= FEW) {
+            return self.read(py, scan);
+        }
+        checked(py, move || {
+            let found = scan(&view);
+            view.check_reads().map(|()| found)
+        })
     }
 }
 
@@ -200,17 +204,17 @@ impl View {
 
     /// Returns the vertices in ascending order.
     fn vertices<'py>(&self, py: Python<'py>) -> PyResult<Column<'py, u32>> {
-        Ok(self.read(py, |view| view.vertices())?.into_pyarray(py))
+        Ok(self.scan(py, None, |view| view.vertices())?.into_pyarray(py))
     }
 
     /// Returns the out-degree of every id below `vertex_bound`.
     fn out_degrees<'py>(&self, py: Python<'py>) -> PyResult<Column<'py, u32>> {
-        Ok(self.scan(py, |view| view.out_degrees())?.into_pyarray(py))
+        Ok(self.scan(py, None, |view| view.out_degrees())?.into_pyarray(py))
     }
 
     /// Returns the in-degree of every id below `vertex_bound`.
     fn in_degrees<'py>(&self, py: Python<'py>) -> PyResult<Column<'py, u32>> {
-        Ok(self.scan(py, |view| view.in_degrees())?.into_pyarray(py))
+        Ok(self.scan(py, None, |view| view.in_degrees())?.into_pyarray(py))
     }
 
     /// Returns whether an edge leads from `u` to `v`.
@@ -227,13 +231,14 @@ impl View {
     ) -> PyResult<Column<'py, bool>> {
         let pairs: Vec<_> =
             src.as_slice()?.iter().copied().zip(dst.as_slice()?.iter().copied()).collect();
-        let has_edge =
-            |view: &everedge::View, (u, v): (i64, i64)| match (u.try_into(), v.try_into()) {
-                (Ok(u), Ok(v)) => view.has_edge(u, v),
-                _ => false,
-            };
-        let found: Vec<bool> =
-            self.read(py, |view| pairs.into_iter().map(|pair| has_edge(view, pair)).collect())?;
+        let has_edge = |view: &everedge::View, (u, v): (i64, i64)| {
+            let ends = u.try_into().ok().zip(v.try_into().ok());
+            ends.is_some_and(|(u, v)| view.has_edge(u, v))
+        };
+        let scan = move |view: &everedge::View| -> Vec<bool> {
+            pairs.into_iter().map(|pair| has_edge(view, pair)).collect()
+        };
+        let found = self.scan(py, Some(src.len()?), scan)?;
         Ok(found.into_pyarray(py))
     }
 
@@ -251,7 +256,8 @@ impl View {
     ) -> PyResult<(Column<'py, u32>, Column<'py, u32>, Column<'py, f32>)> {
         let vertices = vertices.as_slice()?.to_vec();
         let along = direction.parse().map_err(exception)?;
-        let edges = self.read(py, |view| view.edges_of(&vertices, along))?;
+        let edges =
+            self.scan(py, Some(vertices.len()), move |view| view.edges_of(&vertices, along))?;
         let (src, dst, weight) = edges.map_err(exception)?;
         Ok((src.into_pyarray(py), dst.into_pyarray(py), weight.into_pyarray(py)))
     }
@@ -263,7 +269,9 @@ impl View {
         vertices: PyReadonlyArray1<'py, u32>,
     ) -> PyResult<(Column<'py, u32>, Column<'py, u32>)> {
         let vertices = vertices.as_slice()?.to_vec();
-        let degrees = self.read(py, |view| view.degrees_of(&vertices))?.map_err(exception)?;
+        let degrees = self
+            .scan(py, Some(vertices.len()), move |view| view.degrees_of(&vertices))?
+            .map_err(exception)?;
         let (leaving, entering): (Vec<u32>, Vec<u32>) = degrees.into_iter().unzip();
         Ok((leaving.into_pyarray(py), entering.into_pyarray(py)))
     }
@@ -385,10 +393,11 @@ impl View {
 
     /// Returns the vertices of strings, -1 for a name that none has.
     fn find_texts<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Column<'py, i64>> {
-        let find = |view: &everedge::View| {
+        let count = names.len();
+        let find = move |view: &everedge::View| {
             names.iter().map(|name| view.find(name).map_or(-1, i64::from)).collect::<Vec<_>>()
         };
-        Ok(self.read(py, find)?.into_pyarray(py))
+        Ok(self.scan(py, Some(count), find)?.into_pyarray(py))
     }
 
     /// Returns the vertices of integers, -1 for one that is none's name.
@@ -416,7 +425,7 @@ impl View {
         &self,
         py: Python<'py>,
     ) -> PyResult<(Column<'py, u32>, Column<'py, u32>, Column<'py, f32>)> {
-        let (src, dst, weight) = self.scan(py, |view| view.edges())?;
+        let (src, dst, weight) = self.scan(py, None, |view| view.edges())?;
         Ok((src.into_pyarray(py), dst.into_pyarray(py), weight.into_pyarray(py)))
     }
 
@@ -433,7 +442,7 @@ impl View {
         py: Python<'py>,
         ones: bool,
     ) -> PyResult<(Column<'py, u64>, Column<'py, u32>, Option<Column<'py, f32>>)> {
-        let (starts, rows, weights) = self.scan(py, |view| view.csr_arrays(ones))?;
+        let (starts, rows, weights) = self.scan(py, None, move |view| view.csr_arrays(ones))?;
         let weights = weights.map(|weights| weights.into_pyarray(py));
         Ok((starts.into_pyarray(py), rows.into_pyarray(py), weights))
     }
@@ -446,7 +455,8 @@ impl View {
     /// Returns the names of vertices that have strings.
     fn texts(&self, py: Python<'_>, vertices: PyReadonlyArray1<'_, u32>) -> PyResult<Vec<String>> {
         let view = self.handle.get()?;
-        let texts = texts(py, &vertices, |v| view.name_of(v))?;
+        let named = Arc::clone(&view);
+        let texts = texts(py, &vertices, move |v| named.name_of(v))?;
         view.check_reads().map_err(exception)?;
         Ok(texts)
     }
@@ -458,7 +468,8 @@ impl View {
         vertices: PyReadonlyArray1<'py, u32>,
     ) -> PyResult<Column<'py, u64>> {
         let view = self.handle.get()?;
-        let integers = integers(py, &vertices, |v| view.name_of(v))?;
+        let named = Arc::clone(&view);
+        let integers = integers(py, &vertices, move |v| named.name_of(v))?;
         view.check_reads().map_err(exception)?;
         Ok(integers)
     }
@@ -473,28 +484,29 @@ impl View {
 pub(crate) fn texts(
     py: Python<'_>,
     vertices: &PyReadonlyArray1<'_, u32>,
-    name_of: impl Fn(VertexId) -> ExternalId + Sync,
+    name_of: impl Fn(VertexId) -> ExternalId + Send + 'static,
 ) -> PyResult<Vec<String>> {
     let vertices = vertices.as_slice()?.to_vec();
-    let text = |v| match name_of(v) {
+    let text = move |v| match name_of(v) {
         ExternalId::Text(name) => name,
         ExternalId::Integer(id) => id.to_string(),
     };
-    Ok(py.detach(|| vertices.into_iter().map(text).collect()))
+    with_many(py, vertices.len(), || Ok(vertices.into_iter().map(text).collect()))
 }
 
 /// Returns the names of vertices that have integers.
 pub(crate) fn integers<'py>(
     py: Python<'py>,
     vertices: &PyReadonlyArray1<'py, u32>,
-    name_of: impl Fn(VertexId) -> ExternalId + Sync,
+    name_of: impl Fn(VertexId) -> ExternalId + Send + 'static,
 ) -> PyResult<Column<'py, u64>> {
     let vertices = vertices.as_slice()?.to_vec();
-    let integer = |v| match name_of(v) {
+    let integer = move |v| match name_of(v) {
         ExternalId::Integer(id) => id,
         ExternalId::Text(_) => unreachable!("an id map keeps names of one kind"),
     };
-    let names: Vec<u64> = py.detach(|| vertices.into_iter().map(integer).collect());
+    let count = vertices.len();
+    let names: Vec<u64> = with_many(py, count, || Ok(vertices.into_iter().map(integer).collect()))?;
     Ok(names.into_pyarray(py))
 }
 

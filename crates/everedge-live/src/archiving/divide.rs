@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use everedge_core::par;
+use everedge_core::{memory, par};
 
 use super::round::Round;
 use super::shard::{SHARD_BITS, SHARD_SPAN, Update};
@@ -58,12 +58,11 @@ impl<'a> Scattered<'a> {
         });
         let bounds = starts_of(&mut starts);
         let total = *bounds.last().unwrap_or(&0) as usize;
-        // In huge pages: each has one fault where small ones have 512.
         if scratch.words.len() < total {
-            scratch.words = par::collect(total, |_| AtomicU64::new(0));
+            scratch.words = memory::zeros(total);
         }
         if options.weighted && scratch.weights.len() < round.len() as usize {
-            scratch.weights = bytemuck::zeroed_vec(round.len() as usize);
+            scratch.weights = memory::zeros(round.len() as usize);
         }
         let chunks_per_group = (1 << GROUP_BITS) / chunk_updates as usize;
         let scattered = Self { scratch, starts, bounds, chunks_per_group };

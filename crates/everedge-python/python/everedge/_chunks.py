@@ -141,8 +141,8 @@ class Chunks(_kernels.Methods, Reading, Closing):
 
         Answers from now on know of them; snapshots that were taken before do not. Another `Chunks` of the same graph sees
         them if it is opened later. If the changes have grown beyond `memory`, another process changes the graph meanwhile, or the
-        medium fails once the batch is written, the next question says so, not this call. Ctrl-C waits for the end of the batch:
-        `num_edges` tells whether it was written.
+        medium fails once the batch is written, the next question says so, not this call. After Ctrl-C the batch goes on to its
+        end; the next question waits for that.
 
         Cost: each call opens the changes, which reads the numbers of all vertices, and all changes so far. So give many
         edges at once.
@@ -239,18 +239,27 @@ class Chunks(_kernels.Methods, Reading, Closing):
             native = _native.Changer.open(self._directory)
             try:
                 yield native
-            finally:
-                self._is_current = False
-                # The change is made, whether the graph closes and opens now or not: the next question opens it, or says why it
-                # cannot. Only of a directory that was removed nothing is left.
-                try:
-                    native.close()
-                except NotAGraphError:
-                    raise
-                except EveredgeError:
-                    pass
-                with suppress(EveredgeError):
-                    self._open_anew()
+            except BaseException as error:
+                self._end_change(native, is_left=isinstance(error, KeyboardInterrupt))
+                raise
+            self._end_change(native)
+
+    def _end_change(self, native: _native.Changer, is_left: bool = False) -> None:
+        self._is_current = False
+        if is_left:
+            # The batch goes on to its end. The next question waits for that.
+            native.give_up()
+            return
+        # The change is made, whether the graph closes and opens now or not: the next question opens it, or says why it
+        # cannot. Only of a directory that was removed nothing is left.
+        try:
+            native.close()
+        except NotAGraphError:
+            raise
+        except EveredgeError:
+            pass
+        with suppress(EveredgeError):
+            self._open_anew()
 
     def _opened(self) -> tuple[_native.Chunks, _Ids]:
         return _native.Chunks.open(self._directory, self._memory), _Ids()

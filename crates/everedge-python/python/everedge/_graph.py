@@ -84,6 +84,9 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
     Any number of threads may write and take snapshots; calls release the GIL. Close it at the end:
     that makes the next opening faster. Without, nothing acknowledged is lost.
 
+    Ctrl-C raises at once. A batch, a compaction, a commit or a closing that it meets goes on to its end in the
+    background, and closing the graph, or opening one to write, waits for that end; `ingest` stops after a batch.
+
     It belongs to the process that opened it. In a child of `os.fork`, or of `multiprocessing` where
     that forks, every call on it but `close` raises `ForkedError` and changes nothing; the parent
     goes on. A child may open graphs of its own.
@@ -691,13 +694,16 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
 
         In a forked child it does nothing: the graph stays open in the parent.
 
-        Raises `InUseError` while another thread's call is running.
+        After Ctrl-C the closing goes on in the background. Raises `InUseError` while another thread's call is running.
         """
         if self._is_inherited():
             return
         with self._lock:
             if self._native is not None:
-                self._native.close()
+                if self._is_unshaped:
+                    self._native.close_new(self._directory, self._had_directory)
+                else:
+                    self._native.close()
             self._is_closed = True
 
     def __repr__(self) -> str:
@@ -786,6 +792,9 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
             if self._calls or not self._is_unshaped or self._is_closed:
                 return
             try:
+                if native.is_in_use():
+                    # By a call that an interrupt has left behind.
+                    return
                 self._is_unshaped = not native.stats()["vertices"]
             except EveredgeError:
                 return

@@ -31,7 +31,7 @@ class Transaction(Guiding, Closing):
 
     New names get numbers as they are met, also those that are only asked for, and keep them. One thread at a time
     uses it, and the graph cannot be closed until it ends. A `KeyboardInterrupt` that comes during the commit leaves open
-    whether it was done: a new snapshot shows it.
+    whether it will be done: a later snapshot shows it.
 
     >>> import everedge
     >>> graph = everedge.Graph("example", medium="dram")
