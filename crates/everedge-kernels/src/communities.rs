@@ -98,7 +98,7 @@ impl Found<'_> {
         let Communities { community, .. } = self.result;
         let own = |(v, &name): (VertexId, &VertexId)| if name == NO_COMMUNITY { v } else { name };
         let groups = Groups::new((0..).zip(community).map(own).collect());
-        let network = Network::of(view, self.weighted)?.of_groups(&groups);
+        let network = Network::of(view, self.weighted)?.of_groups(&groups, Network::default());
         check_all(network.len(), |a| {
             for (b, linked) in network.links(a) {
                 let (of_a, of_b) = (network.strength(a), network.strength(b));

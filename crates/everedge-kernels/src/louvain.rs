@@ -21,7 +21,7 @@
 //! threads; one moves them. A seed has one answer, whatever the threads, and in any order of lists where sums of
 //! weights are exact.
 
-use everedge_core::{SplitMix64, WeightedView, par, watch};
+use everedge_core::{WeightedView, par, watch};
 
 use crate::Result;
 use crate::communities::{Communities, Found, named};
@@ -92,8 +92,7 @@ pub fn louvain(view: &impl WeightedView, config: &LouvainConfig) -> Result<Commu
 
 fn found(view: &impl WeightedView, config: &LouvainConfig) -> Result<Communities> {
     let network = Network::of(view, config.weighted)?;
-    let random = &mut SplitMix64::new(config.seed);
-    let mut levels = Levels { first: &network, resolution: config.resolution, random };
+    let mut levels = Levels::new(&network, config.resolution, config.seed);
     let (mut found, mut rounds) = (levels.single(), 0);
     for _ in 0..ITERATIONS {
         let left = config.levels_max - rounds;

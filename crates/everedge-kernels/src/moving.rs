@@ -27,15 +27,11 @@ use std::collections::VecDeque;
 
 use everedge_core::{SplitMix64, memory, par, watch};
 
-use crate::network::{Network, Node, Weights, for_each_ahead, shuffled};
+use crate::network::{Network, Node, Weights, for_each_ahead, run_of, shuffled};
 
 /// A move must raise what links say of it by more than this part of the node's strength: rounding
 /// could do as much.
 const RAISED_MIN: f64 = 1e-12;
-/// Nodes are visited in runs of neighboring ones, whose links are near each other: in at least so many runs,
-const RUNS_MIN: u32 = 1 << 12;
-/// and at most so many nodes in one.
-const RUN_MAX: u32 = 1 << 6;
 /// One of so many nodes of the queue chooses at the same time as the first,
 const BATCHES: usize = 1 << 6;
 /// and so many at most.
@@ -80,13 +76,12 @@ impl Communities {
         resolution: f64,
         random: &mut SplitMix64,
     ) -> u64 {
-        let run = (network.len() / RUNS_MIN).clamp(1, RUN_MAX);
         let chosen = |v: usize| Chosen { community: self.of[v], margin: QUEUED };
         let mut moving = Moving {
             network,
             resolution,
             chosen: par::collect(self.of.len(), chosen),
-            queue: VecDeque::from(shuffled(network, run, random)),
+            queue: VecDeque::from(shuffled(network, run_of(network.len()), random)),
             queued: Vec::new(),
             weights: Weights::new(network.len()),
             batch_moves: 0,

@@ -28,6 +28,10 @@ const GRAIN: u32 = 1 << 10;
 const _: () = assert!(HOME_SPAN.is_multiple_of(GRAIN));
 /// Pieces of work into which groups are cut.
 const GROUP_PIECES: u32 = 1 << 8;
+/// Nodes in random order are at least so many runs,
+const RUNS_MIN: u32 = 1 << 12;
+/// of so many at most.
+const RUN_MAX: u32 = 1 << 6;
 /// So many places are loaded before the first of them is needed.
 const AHEAD: usize = 1 << 6;
 
@@ -145,8 +149,8 @@ impl Network {
         Self { rows, loops: zeros.clone(), strength: zeros, ..Self::default() }
     }
 
-    /// Makes the network whose nodes are the groups.
-    pub(crate) fn of_groups(&self, groups: &Groups) -> Self {
+    /// Makes the network whose nodes are the groups, in the memory of `spare` if it is large enough.
+    pub(crate) fn of_groups(&self, groups: &Groups, spare: Self) -> Self {
         let count = groups.len();
         let grain = count.div_ceil(GROUP_PIECES).max(1);
         // A piece of groups has no more links than its members: so much room it gets, and what it leaves stays empty.
@@ -155,7 +159,10 @@ impl Network {
             members.map(|&v| self.row(v).len()).sum()
         });
         let len = room.iter().sum();
-        let (mut targets, mut weights) = (memory::zeros(len), memory::zeros(len));
+        let (mut targets, mut weights) = (spare.targets, spare.weights.unwrap_or_default());
+        if targets.len().min(weights.len()) < len {
+            (targets, weights) = (memory::zeros(len), memory::zeros(len));
+        }
         let slots = Slot::cut(&mut targets, &mut weights, &room);
         let ranges = (0..count)
             .step_by(grain as usize)
@@ -270,6 +277,11 @@ impl Network {
 
     pub(crate) fn len(&self) -> u32 {
         self.rows.len() as u32
+    }
+
+    /// Returns how many links there is memory for.
+    pub(crate) fn room(&self) -> usize {
+        self.targets.len()
     }
 
     fn row(&self, v: Node) -> Range<usize> {
@@ -506,22 +518,27 @@ impl Groups {
     }
 }
 
-/// Returns the numbers below `count` in random order.
-pub(crate) fn in_random_order(count: u32, random: &mut SplitMix64) -> Vec<u32> {
-    let mut numbers: Vec<_> = (0..count).collect();
-    for i in (1..numbers.len()).rev() {
-        numbers.swap(i, random.below(i as u64 + 1) as usize);
+/// Returns the nodes of `network` that have links, in random order as [`in_random_order`].
+pub(crate) fn shuffled(network: &Network, run: u32, random: &mut SplitMix64) -> Vec<Node> {
+    let mut nodes = in_random_order(network.len(), run, random);
+    nodes.retain(|&v| !network.row(v).is_empty());
+    nodes
+}
+
+/// Returns the numbers below `count`: runs of so many neighboring ones in random order.
+pub(crate) fn in_random_order(count: u32, run: u32, random: &mut SplitMix64) -> Vec<u32> {
+    let mut runs: Vec<_> = (0..count.div_ceil(run)).collect();
+    for i in (1..runs.len()).rev() {
+        runs.swap(i, random.below(i as u64 + 1) as usize);
         if i.is_multiple_of(1 << 16) {
             watch::check();
         }
     }
-    numbers
+    let numbers = |i: u32| i * run..count.min((i * run).saturating_add(run));
+    runs.into_iter().flat_map(numbers).collect()
 }
 
-/// Returns the nodes of `network` that have links: runs of so many neighboring ones in random order.
-pub(crate) fn shuffled(network: &Network, run: u32, random: &mut SplitMix64) -> Vec<Node> {
-    let runs = in_random_order(network.len().div_ceil(run), random);
-    let nodes = |i: u32| i * run..network.len().min((i * run).saturating_add(run));
-    let has_links = |&v: &Node| !network.row(v).is_empty();
-    runs.into_iter().flat_map(nodes).filter(has_links).collect()
+/// Returns how long runs of so many nodes may be: links of neighboring ones are near each other, but order is to be random.
+pub(crate) fn run_of(count: u32) -> u32 {
+    (count / RUNS_MIN).clamp(1, RUN_MAX)
 }

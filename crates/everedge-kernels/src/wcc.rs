@@ -8,8 +8,8 @@
 //!
 //! Source: Sutton, Ben-Nun and Barak, "Optimizing Parallel Graph Connectivity Computation via
 //! Subgraph Sampling", IPDPS 2018, figures 3 to 5. Differences: the sample that finds the most
-//! frequent component is spread evenly, so that the work is the same every time. Lists are read at
-//! their home as in XPGraph (ToS 2025, §4.2).
+//! frequent component is spread evenly, so that the work is the same every time; of a directed graph a neighbor in each
+//! direction is sampled, not two in one. Lists are read at their home as in XPGraph (ToS 2025, §4.2).
 //!
 //! # Cost
 //! Two edges of each vertex, and all edges of those outside the largest component; O(edges) at
@@ -32,8 +32,6 @@ const GRAIN: u32 = 1 << 11;
 const _: () = assert!(HOME_SPAN.is_multiple_of(GRAIN));
 /// How many neighbors are seen before one is linked.
 const LINKED_LATER: usize = 16;
-/// Neighbors of each vertex to link before the largest component is sought.
-const SAMPLED_NEIGHBORS: usize = 2;
 /// Vertices to look at when it is sought.
 const SAMPLED_VERTICES: u32 = 1024;
 /// One of so many pieces of ids is spot-checked.
@@ -102,15 +100,20 @@ pub(crate) fn largest(component: &[VertexId]) -> u32 {
 pub fn wcc(view: &impl GraphView) -> Wcc {
     let bound = view.vertex_bound();
     let component = par::collect(bound as usize, |v| AtomicU32::new(v as VertexId));
-    for round in 0..SAMPLED_NEIGHBORS {
-        visit_lists(view, Direction::In, || Sample::new(&component, round));
+    // Of a directed graph one from each list: many vertices have nothing in one of them.
+    let (samples, sampled) = match view.is_directed() {
+        true => ([(Direction::In, 0), (Direction::Out, 0)], 1),
+        false => ([(Direction::In, 0), (Direction::In, 1)], 2),
+    };
+    for (direction, round) in samples {
+        visit_lists(view, direction, || Sample::new(&component, round));
         compress(&component);
     }
     let largest = most_frequent(view, |v| component[v as usize].load(Relaxed));
-    let rest = |sampled| Rest { component: &component, largest, sampled };
-    visit_lists(view, Direction::In, || rest(SAMPLED_NEIGHBORS));
+    let rest = || Rest { component: &component, largest, sampled };
+    visit_lists(view, Direction::In, rest);
     if view.is_directed() {
-        visit_lists(view, Direction::Out, || rest(0));
+        visit_lists(view, Direction::Out, rest);
     }
     compress(&component);
     let mut component: Vec<_> = component.into_iter().map(AtomicU32::into_inner).collect();
