@@ -1,11 +1,13 @@
 //! What a live graph and a sealed one that is changed have in common as classes of Python.
 
+use std::sync::Arc;
+
 use everedge::{Changes, Edge, Result, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::handle::Handle;
-use crate::signals::{unless_signal, wait_for_left, with_many};
+use crate::signals::{Left, unless_signal, with_many};
 
 /// Edges inserted, edges deleted, deletions ignored.
 pub(crate) type ChangeCounts = (u64, u64, u64);
@@ -69,15 +71,31 @@ impl<T: Send + Sync + 'static> Handle<T> {
         self.change(py, edges.len(), move |graph| delete(graph, &edges)).map(counts)
     }
 
-    /// Ends it, when what signals have left behind has ended; a second time does nothing.
+    /// Ends it, after what signals have left behind; a second time does nothing.
     pub(crate) fn end(
         &self,
         py: Python<'_>,
         end: impl FnOnce(T) -> Result<()> + Send + 'static,
     ) -> PyResult<()> {
-        wait_for_left(py)?;
-        let Some(graph) = self.take()? else { return Ok(()) };
-        unless_signal(py, None, move || end(graph))
+        let left = Left::take(py);
+        if left.is_none() {
+            let Some(graph) = self.take()? else { return Ok(()) };
+            return unless_signal(py, None, move || end(graph));
+        }
+        let held = self.take_shared();
+        let wait_and_end = move || {
+            left.wait();
+            match held.map(Arc::try_unwrap) {
+                None => Ok(None),
+                Some(Ok(graph)) => end(graph).map(|()| None),
+                Some(Err(shared)) => Ok(Some(shared)),
+            }
+        };
+        match unless_signal(py, None, wait_and_end)? {
+            None => Ok(()),
+            // By a call in another thread.
+            Some(shared) => Err(self.put_back(shared)),
+        }
     }
 }
 

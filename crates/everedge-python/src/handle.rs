@@ -65,17 +65,33 @@ impl<T> Handle<T> {
             Err(shared) => {
                 *open = Some(shared);
                 drop(open);
-                let what = self.what;
-                let message = match what {
-                    "graph" => {
-                        "the graph is in use: wait for calls in other threads, and end its transactions"
-                            .to_owned()
-                    }
-                    _ => format!("the {what} is in use by another call; wait for its end"),
-                };
-                Err(raised("InUseError", &message))
+                Err(self.in_use())
             }
         }
+    }
+
+    /// Closes the handle and returns what it held, also if another call is running, as [`Self::take`] does otherwise. Who gets it
+    /// puts it back if that call does not end.
+    pub(crate) fn take_shared(&self) -> Option<Arc<T>> {
+        if self.is_inherited() { None } else { self.lock().take() }
+    }
+
+    /// Opens the handle again.
+    pub(crate) fn put_back(&self, shared: Arc<T>) -> pyo3::PyErr {
+        *self.lock() = Some(shared);
+        self.in_use()
+    }
+
+    fn in_use(&self) -> pyo3::PyErr {
+        let what = self.what;
+        let message = match what {
+            "graph" => {
+                "the graph is in use: wait for calls in other threads, and end its transactions"
+                    .to_owned()
+            }
+            _ => format!("the {what} is in use by another call; wait for its end"),
+        };
+        raised("InUseError", &message)
     }
 
     /// Returns whether this process is a forked child of the one that opened the handle.

@@ -99,17 +99,35 @@ pub(crate) fn checked<R: Send + 'static>(
 /// # Errors
 /// What the handler of a signal raises; `OSError` if the system refuses a thread.
 pub(crate) fn wait_for_left(py: Python<'_>) -> PyResult<()> {
-    let ends = with_left(py, mem::take);
-    if ends.is_empty() {
+    let left = Left::take(py);
+    if left.is_none() {
         return Ok(());
     }
-    let wait = || {
-        for end in ends {
+    unless_signal(py, None, || {
+        left.wait();
+        Ok(())
+    })
+}
+
+/// What signals have left behind.
+pub(crate) struct Left(Vec<End>);
+
+impl Left {
+    /// Returns it. Who takes it waits, and hands it on with that if a signal leaves the waiting behind.
+    pub(crate) fn take(py: Python<'_>) -> Self {
+        Self(with_left(py, mem::take))
+    }
+
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(self) {
+        for end in self.0 {
             let _disconnected = end.recv();
         }
-        Ok(())
-    };
-    unless_signal(py, None, wait)
+    }
 }
 
 /// Does something with the ends of what this process has left behind.

@@ -82,7 +82,8 @@ def of_scipy(matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, options: dict
         raise InvalidInputError(f"a matrix of {rows} rows and {columns} columns: it must be square")
     if rows > _ROWS_MAX:
         raise InvalidInputError(f"a matrix of {rows:,} rows: a graph has at most {_ROWS_MAX:,} vertices")
-    entries = scipy.sparse.coo_array(matrix)
+    # Entries are sorted row by row there, which takes a tenth of the time: no signal is heard meanwhile.
+    entries = scipy.sparse.csr_array(matrix)
     if entries.dtype == np.bool_ and options.get("weighted") is not False:
         raise InvalidInputError("a matrix of truth values: weighted=False leaves them out, and matrix.astype(float) makes numbers of them")
     if not entries.has_canonical_format:
@@ -91,7 +92,7 @@ def of_scipy(matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, options: dict
     if options.get("directed") is False:
         if abs(entries - entries.T).nnz:
             raise InvalidInputError("directed=False: the matrix must be symmetric")
-        entries = scipy.sparse.triu(entries)
+        entries = scipy.sparse.triu(entries, format="csr")
     weights = None if options.get("weighted") is False else entries.data
-    src, dst = entries.row.astype(np.uint32), entries.col.astype(np.uint32)
+    src, dst = (ends.astype(np.uint32) for ends in entries.tocoo().coords)
     return Given(np.arange(rows, dtype=np.uint32), src, dst, weights, {"simple": True})
