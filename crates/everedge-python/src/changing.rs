@@ -6,8 +6,9 @@ use everedge::{Changes, Edge, Result, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use crate::error::exception;
 use crate::handle::Handle;
-use crate::signals::{Left, unless_signal, with_many};
+use crate::signals::{FEW, Left, is_some_left, unless_signal, with_many};
 
 /// Edges inserted, edges deleted, deletions ignored.
 pub(crate) type ChangeCounts = (u64, u64, u64);
@@ -23,6 +24,21 @@ impl<T: Send + Sync + 'static> Handle<T> {
         unless_signal(py, None, move || call(&open))
     }
 
+    /// Runs what takes long only if much has changed, or if a change was left behind: then a signal leaves it behind, too.
+    pub(crate) fn settled<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&T) -> Result<R> + Send + 'static,
+    ) -> PyResult<R> {
+        let open = self.get()?;
+        if self.changes() <= FEW && !is_some_left(py) {
+            return py.detach(|| call(&open)).map_err(exception);
+        }
+        let done = unless_signal(py, None, move || call(&open))?;
+        self.note_settled();
+        Ok(done)
+    }
+
     /// Changes so many edges or names; a signal leaves many behind.
     pub(crate) fn change<R: Send + 'static>(
         &self,
@@ -31,6 +47,7 @@ impl<T: Send + Sync + 'static> Handle<T> {
         change: impl FnOnce(&T) -> Result<R> + Send + 'static,
     ) -> PyResult<R> {
         let open = self.get()?;
+        self.note_changes(count);
         with_many(py, count, move || change(&open))
     }
 

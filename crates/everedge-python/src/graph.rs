@@ -12,7 +12,7 @@ use pyo3::types::PyList;
 use crate::arrow::{Source, given};
 use crate::changing::{ChangeCounts, copied, counts, pairs};
 use crate::error::{exception, raised};
-use crate::handle::Handle;
+use crate::handle::{Handle, MANY};
 use crate::options::{Chosen, Ingest};
 use crate::report::{ingested, report};
 use crate::signals::{Tell, checked, ingest_until_signal, unless_signal, wait_for_left, with_many};
@@ -151,7 +151,7 @@ impl Graph {
     /// Returns which graph it is, how many updates it has taken, the number of its newest version, 0 without one, and how
     /// many versions it has.
     fn state(&self, py: Python<'_>) -> PyResult<(u32, u64, u64, u64)> {
-        self.handle.call(py, |graph| {
+        self.handle.settled(py, |graph| {
             // Versions that are damaged say so when they are asked.
             let timeline = graph.timeline().ok().flatten();
             let versions = timeline.map_or_else(Vec::new, |timeline| timeline.versions());
@@ -174,6 +174,7 @@ impl Graph {
         let (graph, files) = (self.handle.get()?, given(files));
         let options = options.options().map_err(exception)?;
         graph.check_chosen(&everedge::Chosen::default(), options.input.ids).map_err(exception)?;
+        self.handle.note_changes(MANY);
         let ingest = |tell: Tell<'_>| graph.ingest(&files, &options, tell);
         let ended = ingest_until_signal(py, (&options.stop, None), progress.as_ref(), ingest)?;
         ingested(py, ended, |done| done.edges_read)
@@ -190,9 +191,11 @@ impl Graph {
         let graph = self.handle.get()?;
         if let (&[src], &[dst]) = (src.as_slice()?, dst.as_slice()?) {
             let weight = weight.as_ref().map(|weight| weight.as_slice()).transpose()?;
+            self.handle.note_changes(1);
             return py.detach(|| graph.insert(&[(src, dst)], weight)).map_err(exception);
         }
         let count = src.len()?;
+        self.handle.note_changes(count);
         let columns = (Bound::clone(&src).unbind(), Bound::clone(&dst).unbind());
         let weight = weight.map(|weight| Bound::clone(&weight).unbind());
         with_many(py, count, move || {
@@ -274,7 +277,7 @@ impl Graph {
     /// Returns a frozen view.
     fn snapshot(&self, py: Python<'_>) -> PyResult<View> {
         self.handle
-            .call(py, |graph| Ok((graph.snapshot()?, graph.options().simple)))
+            .settled(py, |graph| Ok((graph.snapshot()?, graph.options().simple)))
             .map(|(view, is_simple)| View::new(view, is_simple))
     }
 
@@ -299,18 +302,18 @@ impl Graph {
 
     /// Returns the versions, if there are some.
     fn timeline(&self, py: Python<'_>) -> PyResult<Option<Timeline>> {
-        let timeline = self.handle.call(py, |graph| graph.timeline())?;
+        let timeline = self.handle.settled(py, |graph| graph.timeline())?;
         Ok(timeline.map(Timeline::from))
     }
 
     /// Makes all that was applied durable.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
-        self.handle.call(py, everedge::Graph::sync)
+        self.handle.settled(py, everedge::Graph::sync)
     }
 
     /// Returns what the graph is and how large.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        report(py, &self.handle.call(py, everedge::Graph::stats)?)
+        report(py, &self.handle.settled(py, everedge::Graph::stats)?)
     }
 
     /// Rewrites what has changed; returns what was done.

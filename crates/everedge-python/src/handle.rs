@@ -2,6 +2,7 @@
 
 use std::mem;
 use std::process;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::PyResult;
@@ -19,12 +20,18 @@ pub(crate) struct Handle<T> {
     what: &'static str,
     process: u32,
     open: Mutex<Option<Arc<T>>>,
+    /// Edges and names that were changed, roughly, since all changes were waited for last.
+    changed: AtomicUsize,
 }
+
+/// More changes than anybody counts: what was done before the handle, and by an ingest.
+pub(crate) const MANY: usize = 1 << 40;
 
 impl<T> Handle<T> {
     /// Returns a handle on `value`; `what` is the word for it in messages.
     pub(crate) fn new(what: &'static str, value: T) -> Self {
-        Self { what, process: process::id(), open: Mutex::new(Some(Arc::new(value))) }
+        let open = Mutex::new(Some(Arc::new(value)));
+        Self { what, process: process::id(), open, changed: AtomicUsize::new(MANY) }
     }
 
     /// Returns what is open.
@@ -37,6 +44,21 @@ impl<T> Handle<T> {
         }
         let open = self.lock().clone();
         open.ok_or_else(|| raised("ClosedError", &format!("the {} is closed", self.what)))
+    }
+
+    /// Notes that so much is about to change.
+    pub(crate) fn note_changes(&self, count: usize) {
+        self.changed.fetch_add(count, Relaxed);
+    }
+
+    /// Notes that all changes so far have been waited for.
+    pub(crate) fn note_settled(&self) {
+        self.changed.store(0, Relaxed);
+    }
+
+    /// Returns how much has changed since.
+    pub(crate) fn changes(&self) -> usize {
+        self.changed.load(Relaxed)
     }
 
     /// Closes the handle; calls that are running keep what they work on. Does nothing in a forked

@@ -4,7 +4,7 @@ use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -106,6 +106,14 @@ pub(crate) fn wait_for_left(py: Python<'_>) -> PyResult<()> {
     unless_signal(py, None, || {
         left.wait();
         Ok(())
+    })
+}
+
+/// Returns whether something that signals have left behind goes on.
+pub(crate) fn is_some_left(py: Python<'_>) -> bool {
+    with_left(py, |left| {
+        left.retain(|end| end.try_recv() == Err(TryRecvError::Empty));
+        !left.is_empty()
     })
 }
 
