@@ -30,11 +30,11 @@ impl<T: Send + Sync + 'static> Handle<T> {
         py: Python<'_>,
         call: impl FnOnce(&T) -> Result<R> + Send + 'static,
     ) -> PyResult<R> {
-        let open = self.get()?;
         if self.changes() <= FEW && !is_some_left(py) {
+            let open = self.get()?;
             return py.detach(|| call(&open)).map_err(exception);
         }
-        let done = unless_signal(py, None, move || call(&open))?;
+        let done = self.call(py, call)?;
         self.note_settled();
         Ok(done)
     }

@@ -189,10 +189,10 @@ impl Graph {
         weight: Option<PyReadonlyArray1<'_, f32>>,
     ) -> PyResult<()> {
         let graph = self.handle.get()?;
+        let weights = weight.as_ref().map(|weight| weight.as_slice()).transpose()?;
         if let (&[src], &[dst]) = (src.as_slice()?, dst.as_slice()?) {
-            let weight = weight.as_ref().map(|weight| weight.as_slice()).transpose()?;
             self.handle.note_changes(1);
-            return py.detach(|| graph.insert(&[(src, dst)], weight)).map_err(exception);
+            return py.detach(|| graph.insert(&[(src, dst)], weights)).map_err(exception);
         }
         let count = src.len()?;
         self.handle.note_changes(count);
@@ -203,8 +203,10 @@ impl Graph {
             let batch = Python::attach(|py| {
                 let (src, dst) = (columns.0.bind(py).readonly(), columns.1.bind(py).readonly());
                 let weight = weight.as_ref().map(|weight| weight.bind(py).readonly());
-                let [src, dst] = [&src, &dst].map(|ends| ends.as_slice().expect("in one piece"));
-                let weight = weight.as_ref().map(|w| w.as_slice().expect("in one piece"));
+                let [src, dst] =
+                    [&src, &dst].map(|ends| ends.as_slice().expect("in one piece, as seen above"));
+                let weight =
+                    weight.as_ref().map(|w| w.as_slice().expect("in one piece, as seen above"));
                 py.detach(|| Batch::insertions(pairs(src, dst), weight))
             })?;
             graph.apply(&batch)
@@ -346,9 +348,9 @@ impl Graph {
     }
 
     /// Returns whether a call works on the graph, perhaps one that a signal has left behind.
-    fn is_in_use(&self) -> PyResult<bool> {
-        // One of them is this call's.
-        Ok(Arc::strong_count(&self.handle.get()?) > 2)
+    fn is_in_use(&self) -> bool {
+        // The handle has one, and this call.
+        self.handle.get().is_ok_and(|graph| Arc::strong_count(&graph) > 2)
     }
 
     /// Closes a graph that was created at `path`, and removes it if it holds nothing; puts an empty

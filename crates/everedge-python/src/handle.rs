@@ -98,7 +98,7 @@ impl<T> Handle<T> {
         if self.is_inherited() { None } else { self.lock().take() }
     }
 
-    /// Opens the handle again.
+    /// Opens the handle again, and returns the error that says why.
     pub(crate) fn put_back(&self, shared: Arc<T>) -> pyo3::PyErr {
         *self.lock() = Some(shared);
         self.in_use()

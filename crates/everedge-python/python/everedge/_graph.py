@@ -81,11 +81,11 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
       beside a process that writes; `refresh` moves on. Nothing is written then.
     - `meter`: counts what the medium reads and writes; slower.
 
-    Any number of threads may write and take snapshots; calls release the GIL. Close it at the end:
-    that makes the next opening faster. Without, nothing acknowledged is lost.
+    Any number of threads may write and take snapshots; calls release the GIL. Close it at the end: that makes the next opening
+    faster. Without, nothing acknowledged is lost.
 
-    Ctrl-C raises at once. A batch, a compaction, a commit or a closing that it meets goes on to its end in the
-    background, and closing the graph, or opening one to write, waits for that end; `ingest` stops after a batch.
+    Ctrl-C raises soon. A batch, a compaction, a commit or a closing that it meets goes on to its end in the background, and
+    closing the graph, or opening one to write, waits for that end; `ingest` stops after a batch.
 
     It belongs to the process that opened it. In a child of `os.fork`, or of `multiprocessing` where
     that forks, every call on it but `close` raises `ForkedError` and changes nothing; the parent
@@ -321,7 +321,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         numbers = None if given.weights is None else _columns.weights(given.weights, len(src), True)
         with cls._made(path, {"weighted": numbers is not None, **given.options, **options}) as graph:
             graph.add_vertices(given.names)
-            # Signals are handled between batches.
+            # The one that an interrupt leaves behind ends soon.
             for at in range(0, len(src), _BATCH):
                 part = slice(at, at + _BATCH)
                 graph.add_edges(src[part], dst[part], None if numbers is None else numbers[part])
@@ -692,9 +692,8 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
     def close(self) -> None:
         """Close the graph; a second time does nothing. Snapshots stay usable.
 
-        In a forked child it does nothing: the graph stays open in the parent.
-
-        After Ctrl-C the closing goes on in the background. Raises `InUseError` while another thread's call is running.
+        In a forked child it does nothing: the graph stays open in the parent. After Ctrl-C the closing goes on in the background.
+        Raises `InUseError` while another thread's call is running.
         """
         if self._is_inherited():
             return
@@ -789,12 +788,10 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
             return
         with self._lock:
             self._calls -= 1
-            if self._calls or not self._is_unshaped or self._is_closed:
+            # An interrupt may have left a call behind that uses it.
+            if self._calls or not self._is_unshaped or self._is_closed or native.is_in_use():
                 return
             try:
-                if native.is_in_use():
-                    # By a call that an interrupt has left behind.
-                    return
                 self._is_unshaped = not native.stats()["vertices"]
             except EveredgeError:
                 return
