@@ -265,14 +265,29 @@ pub(crate) fn best_paths<A: PathAlgebra>(
 ) -> Result<Vec<f64>> {
     check_vertex(view, source)?;
     let unreached = A::key(A::UNREACHED);
-    let bound = view.vertex_bound();
-    let best = par::collect(bound as usize, |_| AtomicU64::new(unreached));
+    let best = par::collect(view.vertex_bound() as usize, |_| AtomicU64::new(unreached));
     best[source as usize].store(A::key(A::IDENTITY), Relaxed);
+    improve(view, algebra, &best, &[source])?;
+    Ok(best.into_iter().map(|key| A::value(key.into_inner())).collect())
+}
+
+/// Gives every vertex, in `best`, the key of the best path that begins with one to a vertex of `sources`, if it is better than what
+/// it has. What the sources have is in `best`.
+///
+/// # Errors
+/// [`BadWeight`](Error::BadWeight) as [`best_paths`].
+pub(crate) fn improve<A: PathAlgebra>(
+    view: &impl WeightedView,
+    algebra: &A,
+    best: &[AtomicU64],
+    sources: &[VertexId],
+) -> Result<()> {
+    let bound = view.vertex_bound();
     let [done, relaxed, better] = [(); 3].map(|()| AtomicBitmap::new(bound));
-    _ = better.give(source);
+    sources.iter().for_each(|&source| _ = better.give(source));
     let bad_edge = Mutex::new(None);
-    let relaxation = Relaxation { view, algebra, best: &best, done, relaxed, better, bad_edge };
-    par::among_threads(view.homes(), || empty_buckets(&relaxation, source));
+    let relaxation = Relaxation { view, algebra, best, done, relaxed, better, bad_edge };
+    par::among_threads(view.homes(), || empty_buckets(&relaxation, sources));
     debug_assert!(
         (0..bound).all(|v| !relaxation.better.contains(v)),
         "somebody waits in no bucket"
@@ -281,21 +296,26 @@ pub(crate) fn best_paths<A: PathAlgebra>(
     if let Some((src, dst, weight)) = bad_edge {
         return Err(Error::BadWeight { src, dst, weight, expected: A::WEIGHTS });
     }
-    Ok(best.into_iter().map(|key| A::value(key.into_inner())).collect())
+    Ok(())
 }
 
-/// Relaxes the edges of all buckets in order, beginning with `source` alone in the first.
+/// Relaxes the edges of all buckets in order, beginning with those of `sources`.
 fn empty_buckets(
     relaxation: &Relaxation<'_, impl WeightedView, impl PathAlgebra>,
-    source: VertexId,
+    sources: &[VertexId],
 ) {
     let share = relaxation.best.len() / (WAITING_SHARE * par::thread_count());
     let waiting_max = share.max(WAITING_MIN);
     let mut threads = par::PerThread::new(|| Buckets { waiting_max, ..Buckets::default() });
     // What falls into a thread's buckets lies anywhere.
     let is_fused = relaxation.view.homes().is_none();
-    let mut bucket = vec![source];
-    let (mut first, mut idx) = (relaxation.bucket_of(source), 0);
+    let bucket_of = |&v: &VertexId| relaxation.bucket_of(v);
+    let (mut first, mut idx) = (sources.iter().map(bucket_of).min().unwrap_or(0), 0);
+    let (mut bucket, later): (Vec<_>, Vec<_>) =
+        sources.iter().copied().partition(|v| bucket_of(v) == first);
+    threads.with(|buckets| {
+        later.into_iter().for_each(|v| buckets.push(v, relaxation.bucket_of(v), first));
+    });
     while !bucket.is_empty() {
         let current = first + idx as u64;
         let grain = push_grain(relaxation.view, bucket.len());

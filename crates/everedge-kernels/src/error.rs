@@ -65,6 +65,17 @@ pub enum Error {
         advice: &'static str,
     },
 
+    /// What another shard has said is no message of the question, or of another state of the graph.
+    #[error(
+        "shard {shard} said what no shard says here: {what}; ask again, and if it comes again it is a fault of everedge"
+    )]
+    BadMessage {
+        /// The shard that said it.
+        shard: u32,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+
     /// A result lacks a property that every right result has.
     #[error(
         "the answer of {kernel} is wrong, which is a fault of everedge (vertices by number): {property}"
@@ -75,6 +86,11 @@ pub enum Error {
         /// What does not hold, and where.
         property: String,
     },
+}
+
+/// Returns that what `shard` said is wrong.
+pub(crate) fn bad_message(shard: u32, what: &'static str) -> Error {
+    Error::BadMessage { shard, what }
 }
 
 impl Error {
@@ -94,9 +110,10 @@ impl Error {
                 bad_weight(&name(src), &name(dst), weight, expected)
             }
             Self::TooManyPaths { from } => too_many_paths(&name(from)),
-            Self::BadParameter { .. } | Self::NotConverged { .. } | Self::WrongResult { .. } => {
-                self.to_string()
-            }
+            Self::BadParameter { .. }
+            | Self::NotConverged { .. }
+            | Self::BadMessage { .. }
+            | Self::WrongResult { .. } => self.to_string(),
         }
     }
 }

@@ -63,6 +63,7 @@ mod spots;
 mod ssnp;
 mod sssp;
 mod sswp;
+pub mod supersteps;
 mod topological_order;
 mod triangles;
 mod two_hop;

@@ -32,7 +32,7 @@ use crate::spots::{LIST_MAX, Spots, check_all};
 use crate::{Error, Result};
 
 /// Vertices in a piece of work.
-const GRAIN: usize = 1 << 10;
+pub(crate) const GRAIN: usize = 1 << 10;
 const _: () = assert!((HOME_SPAN as usize).is_multiple_of(GRAIN));
 /// The least tolerance but 0 that narrow quotients serve. They are rounded by up to 2^-24 of
 /// themselves, and so is what all ranks change together.
@@ -241,17 +241,17 @@ pub(crate) fn change_of_one_more<Q: Quotient>(
 }
 
 /// Gives vertices their new rank.
-struct Pull<'a, Q> {
-    vertices: &'a VertexSet,
-    quotient: &'a [Q],
+pub(crate) struct Pull<'a, Q> {
+    pub(crate) vertices: &'a VertexSet,
+    pub(crate) quotient: &'a [Q],
     /// What every vertex gets.
-    shared: f64,
-    damping: f64,
+    pub(crate) shared: f64,
+    pub(crate) damping: f64,
     /// The vertex of the first of `ranks`.
-    first: usize,
-    ranks: &'a mut [f64],
+    pub(crate) first: usize,
+    pub(crate) ranks: &'a mut [f64],
     /// The sum of all changes.
-    change: f64,
+    pub(crate) change: f64,
 }
 
 impl<Q: Quotient> ListVisitor for Pull<'_, Q> {

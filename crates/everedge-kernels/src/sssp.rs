@@ -62,8 +62,16 @@ impl Sssp {
 }
 
 /// The length of paths, in buckets.
-struct Length {
+#[derive(Debug)]
+pub(crate) struct Length {
     buckets_per_unit: f64,
+}
+
+impl Length {
+    /// Returns the lengths of paths in buckets as wide as `delta`, a finite number above 0.
+    pub(crate) fn by(delta: f64) -> Self {
+        Self { buckets_per_unit: delta.recip() }
+    }
 }
 
 impl PathAlgebra for Length {
@@ -128,12 +136,11 @@ pub fn sssp(view: &impl WeightedView, source: VertexId, config: &SsspConfig) -> 
         let expected = "a finite number above 0";
         return Err(Error::BadParameter { name: "delta", value: delta, expected });
     }
-    let algebra = Length { buckets_per_unit: delta.recip() };
-    Ok(Sssp { distance: best_paths(view, source, &algebra)? })
+    Ok(Sssp { distance: best_paths(view, source, &Length::by(delta))? })
 }
 
 /// Chooses the delta that [`sssp`] documents.
-fn default_delta(view: &impl WeightedView) -> f64 {
+pub(crate) fn default_delta(view: &impl WeightedView) -> f64 {
     let bound = view.vertex_bound();
     let reads_in_order = view.reads_in_order();
     let sampled = if reads_in_order { SAMPLED_READS } else { SAMPLED_VERTICES };

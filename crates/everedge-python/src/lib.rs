@@ -13,6 +13,7 @@ mod graph;
 mod handle;
 mod options;
 mod report;
+mod shards;
 mod signals;
 mod timeline;
 mod transaction;
@@ -50,6 +51,8 @@ mod _native {
     use crate::graph::Graph;
     #[pymodule_export]
     use crate::options::{Chosen, graph_options};
+    #[pymodule_export]
+    use crate::shards::{Shard, ShardRun, divided};
     #[pymodule_export]
     use crate::timeline::{Timeline, date_of};
     #[pymodule_export]

@@ -60,6 +60,14 @@ impl View {
         Self { handle: Handle::new("snapshot", view), is_simple }
     }
 
+    /// Returns what the handle holds.
+    ///
+    /// # Errors
+    /// If the view is closed.
+    pub(crate) fn held(&self) -> PyResult<Arc<everedge::View>> {
+        self.handle.get()
+    }
+
     /// Returns what `read` finds in the view, without the GIL.
     ///
     /// # Errors

@@ -442,15 +442,7 @@ impl<V: WeightedView> Question<'_, V> {
     }
 
     pub(crate) fn pagerank_config(&self) -> PageRankConfig {
-        let default = PageRankConfig::default();
-        let Parameters { iterations, tolerance, damping, .. } = self.options.parameters;
-        let damping = damping.unwrap_or(default.damping);
-        // Of the two only the one that is given ends it.
-        let (iterations_max, tolerance) = match (iterations, tolerance) {
-            (None, None) => (default.iterations_max, default.tolerance),
-            _ => (iterations.unwrap_or(u32::MAX), tolerance.unwrap_or(0.0)),
-        };
-        PageRankConfig { damping, iterations_max, tolerance }
+        self.options.parameters.pagerank_config()
     }
 }
 

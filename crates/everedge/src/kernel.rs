@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use everedge_core::par;
+use everedge_kernels::PageRankConfig;
 use serde_json::Value;
 
 use crate::{Error, Result};
@@ -454,5 +455,17 @@ impl Parameters {
                 names => format!("{kernel} has no `{name}`, only {}", names.join(", ")),
             })),
         }
+    }
+
+    /// Returns what they say about PageRank.
+    pub(crate) fn pagerank_config(&self) -> PageRankConfig {
+        let default = PageRankConfig::default();
+        let damping = self.damping.unwrap_or(default.damping);
+        // Of the two only the one that is given ends it.
+        let (iterations_max, tolerance) = match (self.iterations, self.tolerance) {
+            (None, None) => (default.iterations_max, default.tolerance),
+            (iterations, tolerance) => (iterations.unwrap_or(u32::MAX), tolerance.unwrap_or(0.0)),
+        };
+        PageRankConfig { damping, iterations_max, tolerance }
     }
 }

@@ -50,6 +50,7 @@ mod rows;
 mod run;
 mod scores;
 mod sealing;
+mod shards;
 mod speed;
 mod stream;
 mod taker;
@@ -84,6 +85,7 @@ pub use output_file::OutputFile;
 pub use questions::{Along, measure};
 pub use run::{RunOptions, RunReport, Verify, median, peak_rss_bytes};
 pub use sealing::SealFiles;
+pub use shards::{Shard, ShardColumns, ShardRun, divided_by_owner};
 pub use speed::read_speed;
 pub use tasks::{Answer, Tasks};
 pub use timeline::{Timeline, TimelineOptions, VersionChoice};
@@ -109,6 +111,7 @@ pub use everedge_io::{
 pub use everedge_io::{OperationChoice, TimeUnit, date_of, date_text};
 pub use everedge_io::{ending_of, first_of};
 pub use everedge_io::{exact_integer_weights, exact_weights, is_dense};
+pub use everedge_kernels::supersteps::{PartValues, Said, Saved, Whole};
 pub use everedge_kernels::{Discovery, Path, Similarity, WeightedDiscovery};
 pub use everedge_live::Error as StorageError;
 pub use everedge_live::{

@@ -33,6 +33,7 @@ mod spot_checks;
 mod ssnp;
 mod sssp;
 mod sswp;
+mod supersteps;
 mod topological_order;
 mod triangles;
 mod two_hop;

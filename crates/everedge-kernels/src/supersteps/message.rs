@@ -1,0 +1,185 @@
+//! What one shard says to another: values of vertices of a list that both keep.
+//!
+//! No message is more than a byte longer than all values of the list. The first byte says which of three forms it has, whichever
+//! is shortest: all values; a bit for each vertex, and the values of those whose bit is set; the places of some, and
+//! their values. Without a value to tell a message is empty.
+
+use everedge_core::VertexId;
+
+use crate::Result;
+use crate::error::bad_message;
+
+const ALL: u8 = 0;
+const BITS: u8 = 1;
+const PLACES: u8 = 2;
+
+/// What can be told of a vertex.
+pub(super) trait Value: Copy {
+    /// Its bytes in a message.
+    const BYTES: usize;
+
+    fn put(self, out: &mut Vec<u8>);
+    fn get(bytes: &[u8]) -> Self;
+}
+
+/// That the vertex is told of says all.
+impl Value for () {
+    const BYTES: usize = 0;
+
+    fn put(self, _: &mut Vec<u8>) {}
+
+    fn get(_: &[u8]) {}
+}
+
+/// Numbers are written with their lowest byte first.
+macro_rules! impl_value {
+    ($($number:ty),*) => {$(
+        impl Value for $number {
+            const BYTES: usize = size_of::<$number>();
+
+            #[inline]
+            fn put(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+
+            #[inline]
+            fn get(bytes: &[u8]) -> Self {
+                Self::from_le_bytes(bytes.try_into().expect("as many bytes as the number has"))
+            }
+        }
+    )*};
+}
+
+impl_value!(u32, f32, f64);
+
+/// Says the values of those of `list` that are news, and perhaps those of others, if that is shorter.
+pub(super) fn pack<T: Value>(
+    list: &[VertexId],
+    is_news: impl Fn(VertexId) -> bool,
+    value_of: impl Fn(VertexId) -> T,
+) -> Vec<u8> {
+    let news: Vec<u32> =
+        (0..).zip(list).filter(|&(_, &v)| is_news(v)).map(|(place, _)| place).collect();
+    let (bits, places) = (list.len().div_ceil(8), u32::BYTES * news.len());
+    let form_bytes = bits.min(places);
+    let others_bytes = (list.len() - news.len()) * T::BYTES;
+    let says_all = news.len() == list.len() || T::BYTES > 0 && others_bytes <= form_bytes;
+    if news.is_empty() {
+        return Vec::new();
+    }
+    if says_all {
+        return pack_all(list, value_of);
+    }
+    let mut message = Vec::with_capacity(1 + form_bytes + news.len() * T::BYTES);
+    if places <= bits {
+        message.push(PLACES);
+        news.iter().for_each(|place| place.put(&mut message));
+    } else {
+        message.push(BITS);
+        message.resize(1 + bits, 0);
+        news.iter().for_each(|place| message[1 + *place as usize / 8] |= 1 << (place % 8));
+    }
+    news.iter().for_each(|&place| value_of(list[place as usize]).put(&mut message));
+    message
+}
+
+/// Says the values of all of `list`.
+pub(super) fn pack_all<T: Value>(list: &[VertexId], value_of: impl Fn(VertexId) -> T) -> Vec<u8> {
+    if list.is_empty() {
+        return Vec::new();
+    }
+    let mut message = Vec::with_capacity(1 + list.len() * T::BYTES);
+    message.push(ALL);
+    list.iter().for_each(|&v| value_of(v).put(&mut message));
+    message
+}
+
+/// Calls `f` on each vertex of `list` that the message of `shard` tells of, in ascending order.
+///
+/// # Errors
+/// [`BadMessage`](crate::Error::BadMessage) if it is no message about such a list.
+pub(super) fn unpack<T: Value>(
+    shard: u32,
+    list: &[VertexId],
+    message: &[u8],
+    mut f: impl FnMut(VertexId, T),
+) -> Result<()> {
+    let bad = || bad_message(shard, "it does not fit the vertices that both keep");
+    let Some((&form, rest)) = message.split_first() else { return Ok(()) };
+    let mut told = |count: usize, values: &[u8], places: &mut dyn Iterator<Item = u32>| {
+        if values.len() != count * T::BYTES {
+            return Err(bad());
+        }
+        for (i, place) in places.enumerate() {
+            let v = *list.get(place as usize).ok_or_else(bad)?;
+            f(v, T::get(&values[i * T::BYTES..(i + 1) * T::BYTES]));
+        }
+        Ok(())
+    };
+    match form {
+        ALL => told(list.len(), rest, &mut (0..list.len() as u32)),
+        BITS => {
+            let (bits, values) = rest.split_at_checked(list.len().div_ceil(8)).ok_or_else(bad)?;
+            let count = bits.iter().map(|byte| byte.count_ones() as usize).sum();
+            let is_set = |place: &u32| bits[*place as usize / 8] >> (place % 8) & 1 == 1;
+            told(count, values, &mut (0..8 * bits.len() as u32).filter(is_set))
+        }
+        PLACES if rest.len().is_multiple_of(u32::BYTES + T::BYTES) => {
+            let count = rest.len() / (u32::BYTES + T::BYTES);
+            let (places, values) = rest.split_at(count * u32::BYTES);
+            told(count, values, &mut places.chunks_exact(u32::BYTES).map(u32::get))
+        }
+        _ => Err(bad()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_says_what_was_packed_in_no_more_bytes_than_all_values() {
+        let list: Vec<VertexId> = (0..1000).map(|i| 3 * i + 1).collect();
+        for step in [1, 2, 7, 100, 900, 1000] {
+            for rest in [0, step / 2, step] {
+                let is_news = |v: VertexId| v / 3 % step <= rest && rest < step;
+                let news: Vec<_> = list.iter().copied().filter(|&v| is_news(v)).collect();
+                let message = pack(&list, is_news, f64::from);
+                assert!(message.len() <= 1 + 8 * list.len(), "{} bytes", message.len());
+                let mut found = Vec::new();
+                unpack(1, &list, &message, |v, value: f64| {
+                    assert_eq!(value, f64::from(v));
+                    found.push(v);
+                })
+                .unwrap();
+                found.retain(|&v| is_news(v));
+                assert_eq!(found, news, "{step}");
+                let mut found = Vec::new();
+                unpack(1, &list, &pack(&list, is_news, |_| ()), |v, ()| found.push(v)).unwrap();
+                assert_eq!(found, news, "{step}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_that_does_not_fit_is_an_error() {
+        let list: Vec<VertexId> = (0..100).collect();
+        let messages = [
+            pack(&list, |v| v < 3, |v| v),
+            pack(&list, |v| v % 2 == 0, |v| v),
+            pack_all(&list, |v| v),
+        ];
+        for message in &messages {
+            for len in 1..message.len() {
+                let cut = unpack(0, &list, &message[..len], |_, _: u32| ());
+                // Fewer places may be a message, too; never one of vertices that are not there.
+                assert!(cut.is_err() || message[0] == PLACES, "{len} of {} bytes", message.len());
+            }
+            let mut longer = message.clone();
+            longer.push(7);
+            assert!(unpack(0, &list, &longer, |_, _: u32| ()).is_err());
+        }
+        assert!(unpack(0, &list[..2], &messages[0], |_, _: u32| ()).is_err());
+        assert!(unpack(0, &list, &[9, 0], |_, _: u32| ()).is_err());
+    }
+}

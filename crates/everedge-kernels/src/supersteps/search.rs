@@ -1,0 +1,122 @@
+//! Breadth-first search in supersteps, a depth each.
+//!
+//! The frontier of a shard is what it has reached of its own vertices, and the ghosts that their owners have. Each edge is
+//! followed where its end is owned.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use everedge_core::{GraphView, VertexId, par};
+
+use super::message::{pack, unpack};
+use super::{Part, PartValues, Said, Saved};
+use crate::error::bad_message;
+use crate::{EdgeMap, EdgeStep, Frontier, Result, UNREACHED};
+
+/// The depth of an id that the shard does not own: nobody reaches it here.
+const ELSEWHERE: u32 = UNREACHED - 1;
+
+#[derive(Debug)]
+pub(super) struct Search {
+    /// Of own vertices, or [`UNREACHED`]; [`ELSEWHERE`].
+    depth: Vec<AtomicU32>,
+    /// Own vertices at the depth that was reached last.
+    reached: Vec<VertexId>,
+    last_depth: u32,
+}
+
+/// Gives own vertices their depth.
+struct Visit<'a> {
+    depth: &'a [AtomicU32],
+    next_depth: u32,
+}
+
+impl EdgeStep for Visit<'_> {
+    const STOPS_EARLY: bool = true;
+
+    #[inline]
+    fn wants(&self, v: VertexId) -> bool {
+        self.depth[v as usize].load(Relaxed) == UNREACHED
+    }
+
+    #[inline]
+    fn push(&self, _: VertexId, v: VertexId) -> bool {
+        let depth = &self.depth[v as usize];
+        depth.compare_exchange(UNREACHED, self.next_depth, Relaxed, Relaxed).is_ok()
+    }
+
+    #[inline]
+    fn pull(&self, _: VertexId, v: VertexId) -> bool {
+        self.depth[v as usize].store(self.next_depth, Relaxed);
+        true
+    }
+}
+
+impl Search {
+    pub(super) fn begin(
+        view: &impl GraphView,
+        part: &Part,
+        source: VertexId,
+        saved: Option<Saved<'_>>,
+    ) -> Result<(Self, Said)> {
+        let depth = par::collect(view.vertex_bound() as usize, |v| {
+            AtomicU32::new(if part.owns(v as VertexId) { UNREACHED } else { ELSEWHERE })
+        });
+        let last_depth = saved.map_or(0, |saved| saved.steps);
+        let mut search = Self { depth, reached: Vec::new(), last_depth };
+        match saved.map(|saved| saved.values) {
+            None if source < view.vertex_bound() && part.owns(source) => {
+                search.depth[source as usize] = AtomicU32::new(0);
+                search.reached.push(source);
+            }
+            None => {}
+            Some(PartValues::Whole(depths)) if depths.len() == part.owned().len() => {
+                for (&v, &depth) in part.owned().iter().zip(depths) {
+                    search.depth[v as usize] = AtomicU32::new(depth);
+                }
+                let at_last = part.owned().iter().zip(depths);
+                let at_last = at_last.filter(|&(_, &depth)| depth == search.last_depth);
+                search.reached = at_last.map(|(&v, _)| v).collect();
+            }
+            Some(_) => return Err(bad_message(part.shard(), "its values are not depths")),
+        }
+        let said = search.say(part);
+        Ok((search, said))
+    }
+
+    /// Sums of what is said: how many vertices were reached.
+    pub(super) fn step(
+        &mut self,
+        view: &impl GraphView,
+        part: &Part,
+        _: &[f64],
+        messages: &[&[u8]],
+    ) -> Result<Said> {
+        let mut frontier = std::mem::take(&mut self.reached);
+        for (shard, ghosts, message) in part.said(messages) {
+            unpack(shard, ghosts, message, |v, ()| frontier.push(v))?;
+        }
+        self.last_depth += 1;
+        let visit = Visit { depth: &self.depth, next_depth: self.last_depth };
+        self.reached = par::among_threads(view.homes(), || {
+            let mut next =
+                EdgeMap::reaching_again(view).step(&mut Frontier::from_list(frontier), &visit);
+            next.list().to_vec()
+        });
+        Ok(self.say(part))
+    }
+
+    fn say(&self, part: &Part) -> Said {
+        let is_reached = |v: VertexId| self.depth[v as usize].load(Relaxed) == self.last_depth;
+        let say = |list: &Vec<VertexId>| match self.reached.is_empty() {
+            true => Vec::new(),
+            false => pack(list, is_reached, |_| ()),
+        };
+        let messages = part.mirrored().iter().map(say).collect();
+        Said { messages, sums: vec![self.reached.len() as f64] }
+    }
+
+    pub(super) fn values(&self, part: &Part) -> PartValues {
+        let depth = |&v: &VertexId| self.depth[v as usize].load(Relaxed);
+        PartValues::Whole(part.owned().iter().map(depth).collect())
+    }
+}
