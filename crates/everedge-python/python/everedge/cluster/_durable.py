@@ -1,0 +1,51 @@
+"""Files whose bytes outlive a crash."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+
+def append(file: int, record: bytes) -> None:
+    """Put a record after a file's end, durably. After an error nothing of it is left there, as far as the system says."""
+    start = os.fstat(file).st_size
+    try:
+        write_all(file, [memoryview(record)])
+        os.fdatasync(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(file, start)
+        raise
+
+
+def write_all(file: int, parts: list[memoryview]) -> None:
+    """Write all bytes."""
+    for part in parts:
+        while part:
+            part = part[os.write(file, part) :]
+
+
+def write_whole(path: str, parts: list[memoryview]) -> None:
+    """Write a file that is there as a whole, or is not there, durably."""
+    part = path + ".part"
+    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        write_all(file, parts)
+        os.fdatasync(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+    finally:
+        os.close(file)
+    os.replace(part, path)
+    sync_directory(os.path.dirname(path))
+
+
+def sync_directory(path: str) -> None:
+    """Make the names in a directory durable."""
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

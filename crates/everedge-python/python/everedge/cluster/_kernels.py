@@ -1,0 +1,192 @@
+"""Kernels over all shards, superstep by superstep."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+
+from everedge._columns import told
+from everedge._errors import InvalidInputError, KernelError
+from everedge._values import Vertices
+from everedge.cluster._places import Cut, Places, may_be_loss
+from everedge.cluster._shard import Question
+
+TRIES_MAX = 10
+"""How often a kernel, or a part of an ingest, is begun again because a worker is gone."""
+_TOPIC = "everedge"
+"""Where a client of the scheduler hears of supersteps (`Client.get_events`)."""
+
+Step = Callable[[int, int], object]
+"""Told how many supersteps are done, and of how many (0 if that is unknown)."""
+
+
+@dataclass
+class ClusterReport:
+    """How a kernel ran over shards."""
+
+    kernel: str
+    version: int
+    """The version that every shard answered from."""
+    shards: int
+    ghosts: int
+    """How many vertices shards have that others own, each counted wherever it is one."""
+    supersteps: int = 0
+    seconds: float = 0.0
+    """All supersteps, without the cut before and the gathering after."""
+    prepare_seconds: float = 0.0
+    """Taking a cut, and telling each other of ghosts; nearly nothing if nothing has changed since the last kernel."""
+    bytes_sent: list[int] = field(default_factory=list)
+    """What shards said to others before each superstep."""
+    tries: int = 1
+    """How often it was begun: more than once if a worker went away."""
+
+
+@dataclass
+class Answering:
+    """A kernel that is asked."""
+
+    places: Places
+    kernel: str
+    parameters: dict[str, Any]
+    threads: int
+    save_seconds: float
+    tell: Step | None
+
+    def answer(self) -> tuple[ClusterReport, Vertices, npt.NDArray[Any]]:
+        """Return the report, the vertices, and the value of each by index.
+
+        After a worker is gone, it goes on where it was saved if no version came since, and begins again otherwise.
+        """
+        saves = f"{self.kernel}-{uuid4().hex[:12]}"
+        saved: tuple[int, int] | None = None
+        """The version, and the superstep before which all shards saved."""
+        for tries in range(1, TRIES_MAX + 1):
+            name = f"{saves}-try-{tries}"
+            try:
+                return self._try(name, saves, saved, tries)
+            except BaseException as error:
+                if not may_be_loss(error) or tries == TRIES_MAX:
+                    self._give_up(name, saves)
+                    raise
+                saved = self._saved
+                self.places.recover()
+                self._give_up(name, None)
+        raise AssertionError("it returns, or raises")
+
+    _saved: tuple[int, int] | None = None
+
+    def _try(
+        self, name: str, saves: str, saved: tuple[int, int] | None, tries: int
+    ) -> tuple[ClusterReport, Vertices, npt.NDArray[Any]]:
+        places, begun = self.places, time.perf_counter()
+        cut = places.cut()
+        question = self._question(cut)
+        report = ClusterReport(self.kernel, cut.version, places.shard_count, cut.ghosts, tries=tries)
+        first = saved[1] if saved is not None and saved[0] == cut.version else 0
+        kept = (saves, first) if first else None
+        now = time.perf_counter()
+        report.prepare_seconds, begun, last_save = now - begun, now, now
+        said = places.all("begin", name, cut.number, question, cut.vertices, kept, self.threads)
+        step = first
+        while True:
+            report.bytes_sent.append(sum(sent for _, sent in said))
+            totals = [math.fsum(sums) for sums in zip(*(sums for sums, _ in said), strict=True)]
+            if self._is_done(step, totals):
+                break
+            if time.perf_counter() - last_save >= self.save_seconds:
+                places.call_all("save", name, saves, step)
+                self._saved, last_save = (cut.version, step), time.perf_counter()
+            said = places.all("step", name, step, totals)
+            step += 1
+            self._note(step, report)
+        report.supersteps, report.seconds = step, time.perf_counter() - begun
+        vertices, by_index = gathered(places, cut, places.call_all("values", name))
+        self._give_up(name, saves if self._saved else None)
+        return report, vertices, by_index
+
+    def _question(self, cut: Cut) -> Question:
+        parameters = dict(self.parameters)
+        if "source" in parameters:
+            source = parameters["source"]
+            if source is None:
+                degree, source = max(self.places.call_all("hub", cut.number), key=lambda hub: (hub[0], -hub[1]))
+                if degree < 0:
+                    raise InvalidInputError("the graph has no vertices")
+            elif not self._has(cut, source):
+                raise InvalidInputError(f"vertex `{source}` is not in the graph")
+            parameters["source"] = int(source)
+        return self.kernel, told(parameters)
+
+    def _has(self, cut: Cut, vertex: object) -> bool:
+        if not isinstance(vertex, int | np.integer) or not 0 <= vertex < cut.vertices[1]:
+            return False
+        owner = self.places.shards[int(vertex) % self.places.shard_count]
+        return bool(self.places.wait([owner.actor.call("has", cut.number, int(vertex))])[0])
+
+    def _is_done(self, step: int, totals: list[float]) -> bool:
+        if self.kernel != "pagerank":
+            return totals[0] == 0
+        iterations, tolerance = self.parameters["iterations"], self.parameters["tolerance"]
+        if iterations is None and tolerance is None:
+            iterations, tolerance = 20, 1e-4
+        if tolerance is not None and totals[1] < tolerance:
+            return True
+        if iterations is None and step > _iterations_most(tolerance, self.parameters["damping"]):
+            raise KernelError(
+                f"pagerank has not converged: after {step} iterations one more changes the ranks by {totals[1]}, not by less than"
+                f" tolerance={tolerance}: give a larger one, or `iterations`"
+            )
+        return iterations is not None and step >= iterations
+
+    def _note(self, step: int, report: ClusterReport) -> None:
+        done = {"kernel": self.kernel, "superstep": step, "version": report.version}
+        self.places.client.log_event(_TOPIC, done)
+        if self.tell is not None:
+            self.tell(step, self.parameters.get("iterations") or 0)
+
+    def _give_up(self, name: str, saves: str | None) -> None:
+        """Tell all shards that are there, and wait for none."""
+        for place in self.places.shards:
+            try:
+                place.actor.call("stop", name)
+                if saves is not None:
+                    place.actor.call("forget", saves)
+            except RuntimeError:
+                # Its worker is gone.
+                continue
+
+
+def gathered(
+    places: Places, cut: Cut, values: list[npt.NDArray[Any]]
+) -> tuple[Vertices, npt.NDArray[Any]]:
+    """Return the vertices of all shards, and what each says of its own, by index."""
+    count, bound = cut.vertices
+    by_index = np.zeros(bound, values[0].dtype)
+    if count == bound:
+        # Ids have no gaps: each shard has every one that it could have.
+        for shard, of_shard in enumerate(values):
+            by_index[shard :: places.shard_count] = of_shard
+        index = np.arange(bound, dtype=np.uint32)
+        return Vertices(index, index, bound), by_index
+    is_vertex = np.zeros(bound, np.bool_)
+    for shard, (owned, of_shard) in enumerate(zip(places.call_all("owned", cut.number), values, strict=True)):
+        rows: Any = slice(shard, shard + of_shard.size * places.shard_count, places.shard_count) if owned is None else owned
+        by_index[rows] = of_shard
+        is_vertex[rows] = True
+    index = np.flatnonzero(is_vertex).astype(np.uint32)
+    return Vertices(index, index, bound), by_index
+
+
+def _iterations_most(tolerance: float, damping: float | None) -> float:
+    """Return how many iterations come to a tolerance for certain, but for rounding: each shrinks changes by the damping."""
+    damping = 0.85 if damping is None else damping
+    if not 0 < damping < 1 or tolerance <= 0:
+        return 10_000
+    return math.log(tolerance / 2) / math.log(damping) + 20

@@ -1,0 +1,249 @@
+"""Where the shards of a graph are, and putting them somewhere else when a worker is gone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from distributed import Actor, Client, Future
+
+from everedge._errors import ClosedError, EveredgeError, InvalidInputError, NotAGraphError
+from everedge.cluster._errors import ShardLostError, StaleError
+from everedge.cluster._host import Hosts, ShardHost, VersionsHost, found_at
+from everedge.cluster._shard import Options
+
+_LOOK_SECONDS = 0.5
+"""How long an answer is waited for until somebody looks whether its worker is still there."""
+
+
+@dataclass
+class Place:
+    """An actor of Dask, and the worker that it is on."""
+
+    future: Future[Any]
+    actor: Actor
+    address: str
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A version of which every shard has a snapshot."""
+
+    number: int
+    version: int
+    vertices: tuple[int, int]
+    """How many there are, and a number above all of them."""
+    ghosts: int
+    """How many vertices the shards have that others own, each counted wherever it is one."""
+
+
+class Places:
+    """The actors of a graph: one for its versions, and one for each shard."""
+
+    def __init__(
+        self, client: Client, path: str, shards: int | None, given: dict[str, Any], create: Options, wait: float
+    ) -> None:
+        self.client = client
+        self.path = path
+        self._wait = wait
+        self._token = f"everedge-{os.path.basename(path)}-{uuid4().hex[:8]}"
+        self._count = 0
+        self._cut: Cut | None = None
+        found = self._survey()
+        if not found:
+            raise InvalidInputError("the client has no workers: start some, and try again")
+        there = [address for address, (has_versions, _) in found.items() if has_versions]
+        address = there[0] if there else min(found)
+        if not there and any(directories for _, directories in found.values()):
+            raise NotAGraphError(f"`{path}` has shards, and no worker has its `versions`: start the worker whose disk has them")
+        if not there and shards is None:
+            shards = len(found)
+        created = None if there else (shards, create)
+        self.versions = self._put(VersionsHost, "versions", address, path, created)
+        self.shard_count, self.epoch, newest, self.options = self.versions.actor.state().result()
+        try:
+            self._check(shards, given)
+            self.shards: list[Place] = []
+            self._open_all(found, is_new=newest == 0)
+        except BaseException:
+            self.close()
+            raise
+        self._applied = 0
+        self._drop_older()
+
+    @property
+    def hosts(self) -> Hosts:
+        """What a task needs to change the graph."""
+        return Hosts(self.versions.actor, [place.actor for place in self.shards], self.epoch)
+
+    def all(self, method: str, *arguments: Any) -> list[Any]:
+        """Call a method of the host of every shard at once; returns their answers."""
+        return self.wait([getattr(place.actor, method)(*arguments) for place in self.shards])
+
+    def call_all(self, method: str, *arguments: Any) -> list[Any]:
+        """Call a method of every shard at once; returns their answers."""
+        return self.all("call", method, *arguments)
+
+    def wait(self, answers: Iterable[Any]) -> list[Any]:
+        """Wait for answers. Raises `ShardLostError` as soon as a worker is gone."""
+        done = []
+        for answer in answers:
+            while True:
+                try:
+                    done.append(answer.result(timeout=_LOOK_SECONDS))
+                    break
+                except TimeoutError:
+                    if self._lost():
+                        raise ShardLostError("a worker of the graph is gone") from None
+        return done
+
+    def newest(self) -> int:
+        """Return the newest version."""
+        newest: int = self.wait([self.versions.actor.state()])[0][2]
+        return newest
+
+    def cut(self) -> Cut:
+        """Return a cut of the newest version: the one that there is, or a new one."""
+        if self._cut is not None:
+            if self._cut.version == self.newest():
+                return self._cut
+            self._release()
+        (entry,) = self.wait([self.versions.actor.call("cut")])
+        try:
+            self._catch_up()
+            prepared = self.all("prepare", entry.cut)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self.versions.actor.call("release", entry.cut)
+            raise
+        count = sum(owned for owned, _, _ in prepared)
+        bound = max((bound for _, bound, _ in prepared), default=0)
+        self._cut = Cut(entry.cut, entry.version, (count, bound), sum(ghosts for _, _, ghosts in prepared))
+        return self._cut
+
+    def recover(self) -> None:
+        """Open what was on workers that are gone on others that have its directory.
+
+        Raises `ShardLostError` if there is none within the time to wait.
+        """
+        until = time.monotonic() + self._wait
+        reopened = False
+        while lost := self._lost():
+            reopened = True
+            error: Exception | None = None
+            try:
+                found = self._survey()
+                if "versions" in lost:
+                    self._reopen_versions(found)
+                for shard in lost - {"versions"}:
+                    self.shards[int(shard)] = self._put_shard(int(shard), found, is_new=False)
+            except EveredgeError as failed:
+                # Its last process may not have ended yet, or a worker may be about to come back.
+                error = failed
+            except (OSError, RuntimeError, KeyError, CancelledError) as failed:
+                error = failed
+            if error is not None:
+                if time.monotonic() > until:
+                    raise ShardLostError(f"{', '.join(sorted(lost))} of `{self.path}`: {error}") from error
+                time.sleep(0.1)
+        if reopened:
+            self._cut = None
+            self._applied = 0
+            self._drop_older()
+
+    def close(self) -> None:
+        """Close all shards; what was acknowledged is on disk in any case."""
+        places = [self.versions, *getattr(self, "shards", [])]
+        for place in places:
+            with contextlib.suppress(Exception):
+                place.actor.close().result(timeout=self._wait)
+        self.client.cancel([place.future for place in places], force=True)
+
+    def _release(self) -> None:
+        if self._cut is not None:
+            number, self._cut = self._cut.number, None
+            self.wait([self.versions.actor.call("release", number)])
+            self.call_all("release", number)
+
+    def _catch_up(self) -> None:
+        """Bring every shard to the newest version."""
+        (entries,) = self.wait([self.versions.actor.call("since", self._applied)])
+        self._applied = min(self.call_all("apply", entries))
+
+    def _drop_older(self) -> None:
+        """Meet, and drop what earlier epochs have left behind."""
+        actors = [place.actor for place in self.shards]
+        self.all("meet", actors)
+        staged = self.call_all("staged")
+        committed = self.wait([self.versions.actor.call("committed_of", batches) for batches in staged])
+        self.wait(
+            [
+                place.actor.call("drop_older", self.epoch, known)
+                for place, known in zip(self.shards, committed, strict=True)
+            ]
+        )
+
+    def _check(self, shards: int | None, given: dict[str, Any]) -> None:
+        if shards is not None and shards != self.shard_count:
+            raise InvalidInputError(f"`{self.path}` has {self.shard_count} shards, not {shards}: leave `shards` out")
+        for name, value in given.items():
+            if (there := getattr(self.options, name)) != value:
+                raise InvalidInputError(f"`{self.path}` was created with {name}={there!r}, not {value!r}: leave it out")
+
+    def _survey(self) -> dict[str, tuple[bool, list[str]]]:
+        found: dict[str, tuple[bool, list[str]]] = self.client.run(found_at, self.path, on_error="ignore")
+        return dict(sorted(found.items()))
+
+    def _lost(self) -> set[str]:
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+
+        def is_lost(place: Place) -> bool:
+            return place.future.status != "finished" or place.address not in workers
+
+        lost = {str(shard) for shard, place in enumerate(self.shards) if is_lost(place)}
+        return lost | ({"versions"} if is_lost(self.versions) else set())
+
+    def _open_all(self, found: dict[str, tuple[bool, list[str]]], *, is_new: bool) -> None:
+        for shard in range(self.shard_count):
+            self.shards.append(self._put_shard(shard, found, is_new=is_new))
+
+    def _put_shard(self, shard: int, found: dict[str, tuple[bool, list[str]]], *, is_new: bool) -> Place:
+        name = f"shard-{shard}-of-{self.shard_count}"
+        able = [address for address, (_, directories) in found.items() if name in directories]
+        if not able and not is_new:
+            raise ShardLostError(
+                f"no worker has `{os.path.join(self.path, name)}`: start the worker whose disk has it, and try again"
+            )
+        able = able or list(found)
+        loads = [sum(place.address == address for place in self.shards) for address in able]
+        address = able[loads.index(min(loads))]
+        directory = os.path.join(self.path, name)
+        return self._put(ShardHost, name, address, directory, shard, self.shard_count, self.options)
+
+    def _reopen_versions(self, found: dict[str, tuple[bool, list[str]]]) -> None:
+        able = [address for address, (has_versions, _) in found.items() if has_versions]
+        if not able:
+            raise ShardLostError(f"no worker has the versions of `{self.path}`: start the worker whose disk has them")
+        self.versions = self._put(VersionsHost, "versions", able[0], self.path, None)
+        _, self.epoch, _, _ = self.versions.actor.state().result(timeout=self._wait)
+
+    def _put(self, host: type, what: str, address: str, *arguments: Any) -> Place:
+        self._count += 1
+        key = f"{self._token}-{what}-{self._count}"
+        future = self.client.submit(
+            host, key, *arguments, key=key, actor=True, workers=[address], allow_other_workers=False, pure=False
+        )
+        return Place(future, future.result(timeout=self._wait), address)
+
+
+def may_be_loss(error: BaseException) -> bool:
+    """Return whether an error may come from a worker that is gone: then it is worth a look, and another try."""
+    if isinstance(error, ShardLostError | StaleError | ClosedError):
+        return True
+    return isinstance(error, OSError | RuntimeError | KeyError | CancelledError) and not isinstance(error, EveredgeError)

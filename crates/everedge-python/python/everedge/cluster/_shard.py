@@ -1,0 +1,288 @@
+"""A shard on the disk of its worker: an ordinary graph, the batches that are to come into it, and its part of kernels.
+
+It knows nothing of Dask, nor of where the other shards are: `everedge.cluster._host` carries what it says.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from everedge import _native
+from everedge._errors import ClosedError, CorruptionError, InvalidInputError
+from everedge._graph import Graph
+from everedge._snapshot import Snapshot
+from everedge.cluster._durable import write_whole
+from everedge.cluster._staging import Applied, Columns, Operation, Staged, Staging, aligned, checked
+from everedge.cluster._versions import Entry
+
+Message = npt.NDArray[np.uint8]
+Question = tuple[str, list[tuple[str, str]]]
+"""The name of a kernel and its parameters, as texts."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the graphs of the shards are made."""
+
+    directed: bool = True
+    weighted: bool = False
+    simple: bool = False
+    layout: Literal["adjacency", "pma", "blocks"] = "adjacency"
+    medium: Literal["file", "pmem"] = "file"
+
+
+@dataclass
+class Cut:
+    """A snapshot of a shard at a version that all shards have one of."""
+
+    version: int
+    snapshot: Snapshot
+    native: _native.Shard | None = None
+    """What it shares with other shards, once that was asked."""
+
+
+@dataclass
+class Work:
+    """A kernel that is being answered."""
+
+    cut: int
+    run: _native.ShardRun
+
+
+class Shard:
+    """A shard that one process has open.
+
+    Vertices v with `v mod shards = shard` are its own. Its graph has every edge with an end among them.
+    """
+
+    def __init__(self, directory: str, shard: int, shards: int, options: Options) -> None:
+        self.shard = shard
+        self.shards = shards
+        self._directory = directory
+        os.makedirs(directory, exist_ok=True)
+        self._graph = Graph(
+            os.path.join(directory, "graph"),
+            directed=options.directed,
+            weighted=options.weighted,
+            simple=options.simple,
+            layout=options.layout,
+            medium=options.medium,
+            ids="dense",
+        )
+        self._graph.add_vertices(np.empty(0, np.uint32))
+        self._staging = Staging(os.path.join(directory, "staged"))
+        self._applied = Applied(os.path.join(directory, "applied"))
+        self._version = self._applied.version(self._updates())
+        self._changing = threading.Lock()
+        self._lock = threading.Lock()
+        self._cuts: dict[int, Cut] = {}
+        self._works: dict[str, Work] = {}
+        self._inboxes: dict[tuple[str, int], dict[int, Message]] = {}
+        """What other shards said before each superstep of each kernel, also before it begins here."""
+        self._stopped: set[str] = set()
+
+    @property
+    def version(self) -> int:
+        """The newest version that is in its graph. Later ones may have no edges here."""
+        return self._version
+
+    def stage(self, batch: str, epoch: int, operation: Operation, columns: Columns) -> int:
+        """Keep a batch durably until its version is applied; returns the version that the graph has now."""
+        self._staging.put(batch, Staged(epoch, operation, checked(columns)))
+        return self._version
+
+    def drop_older(self, epoch: int, committed: set[str]) -> None:
+        """Give up what was staged before an epoch and did not become a version."""
+        self._staging.drop_older(epoch, committed)
+
+    def apply(self, entries: Sequence[Entry]) -> int:
+        """Bring versions into the graph, in order, and take the snapshots of cuts; returns the version that it has then.
+
+        Entries that it has seen change nothing. None may be left out between its version and the last of them.
+        """
+        with self._changing:
+            for entry in entries:
+                if entry.cut is not None:
+                    self._take(entry.cut, entry.version)
+                elif entry.version > self._version:
+                    self._apply_batch(entry)
+                elif entry.batch is not None and entry.version == self._version:
+                    self._staging.drop(entry.batch)
+            return self._version
+
+    def _apply_batch(self, entry: Entry) -> None:
+        batch = entry.batch
+        if batch is None or batch not in self._staging:
+            if entry.needs(self.shard):
+                raise CorruptionError(
+                    f"`{self._directory}`: version {entry.version} has edges of shard {self.shard}, and they are not there: restore"
+                    " the directory from a copy"
+                )
+        else:
+            staged = self._staging.get(batch)
+            src, dst, weights = staged.columns
+            self._applied.begin(entry.version, self._updates())
+            if staged.operation == "add":
+                self._graph.add_edges(src, dst, weights)
+            else:
+                self._graph.delete_edges(src, dst)
+            self._staging.drop(batch)
+        self._version = entry.version
+
+    def _take(self, cut: int, version: int) -> None:
+        if cut in self._cuts:
+            return
+        if version != self._version:
+            raise InvalidInputError(f"the cut is after version {version}, the shard has {self._version}")
+        self._cuts[cut] = Cut(version, self._graph.snapshot())
+
+    def release(self, cut: int) -> None:
+        """Give a cut up, and what was asked of it."""
+        with self._lock:
+            given_up = self._cuts.pop(cut, None)
+            self._works = {name: work for name, work in self._works.items() if work.cut != cut}
+        if given_up is not None:
+            given_up.snapshot.close()
+
+    def prepare(self, cut: int) -> tuple[int, int, list[npt.NDArray[np.uint32]]]:
+        """Return how many vertices it owns, a number above all that it knows, and its ghosts of each shard."""
+        found = self._cut(cut)
+        if found.native is None:
+            found.native = _native.Shard(found.snapshot._native, self.shard, self.shards)
+        native = found.native
+        owned = native.owned()
+        bound = int(owned[-1]) + 1 if owned.size else 0
+        return owned.size, bound, [native.ghosts(other) for other in range(self.shards)]
+
+    def mirror(self, cut: int, shard: int, ghosts: npt.NDArray[np.uint32]) -> None:
+        """Take in which own vertices are ghosts on another shard."""
+        self._shared(cut).set_mirrored(shard, aligned(ghosts))
+
+    def owned(self, cut: int) -> npt.NDArray[np.uint32] | None:
+        """Return its vertices, ascending; none if they are all that it could have, up to its largest."""
+        owned = self._shared(cut).owned()
+        return None if np.array_equal(owned, np.arange(self.shard, owned[-1] + 1 if owned.size else 0, self.shards)) else owned
+
+    def degrees(self, cut: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """Return the out-degrees and in-degrees of its vertices, in their order."""
+        return self._shared(cut).degrees()
+
+    def hub(self, cut: int) -> tuple[int, int]:
+        """Return the largest out-degree of its vertices, and the first that has it; -1 and 0 if it has none."""
+        degrees, _ = self.degrees(cut)
+        if not degrees.size:
+            return -1, 0
+        row = int(degrees.argmax())
+        return int(degrees[row]), int(self._shared(cut).owned()[row])
+
+    def has(self, cut: int, vertex: int) -> bool:
+        """Return whether it owns a vertex."""
+        owned = self._shared(cut).owned()
+        row = int(np.searchsorted(owned, np.uint32(vertex)))
+        return row < owned.size and int(owned[row]) == vertex
+
+    def begin(
+        self,
+        name: str,
+        cut: int,
+        question: Question,
+        whole: tuple[int, int],
+        saved: tuple[str, int] | None,
+        threads: int,
+    ) -> tuple[list[Message], list[float]]:
+        """Begin to answer a kernel, anew or before the superstep that was saved; returns what it says to each shard, and its sums."""
+        known = None if saved is None else (saved[1], np.load(self._save_path(*saved)))
+        run, (messages, sums) = self._shared(cut).begin(question, whole, known, threads)
+        with self._lock:
+            self._works[name] = Work(cut, run)
+        return messages, sums
+
+    def deliver(self, name: str, step: int, shard: int, message: Message) -> None:
+        """Take in what a shard says before a superstep; the same again changes nothing."""
+        with self._lock:
+            if name not in self._stopped:
+                self._inboxes.setdefault((name, step), {})[shard] = message
+
+    def step(self, name: str, step: int, totals: list[float]) -> tuple[list[Message], list[float]]:
+        """Do a superstep; returns what it says to each shard before the next, and its sums."""
+        with self._lock:
+            work = self._work(name)
+            inbox = self._inboxes.pop((name, step), {})
+        nothing = np.empty(0, np.uint8)
+        messages = [inbox.get(shard, nothing) for shard in range(self.shards)]
+        return self._shared(work.cut).step(work.run, totals, messages)
+
+    def values(self, name: str) -> npt.NDArray[Any]:
+        """Return what a kernel knows of the own vertices, in their order."""
+        work = self._work(name)
+        return self._shared(work.cut).values(work.run)
+
+    def save(self, name: str, saves: str, step: int) -> None:
+        """Keep on disk what a kernel knows before a superstep, in place of what was kept before under this name."""
+        file = io.BytesIO()
+        np.save(file, self.values(name))
+        write_whole(self._save_path(saves, step), [file.getbuffer()])
+        self._forget_saves(saves, but=step)
+
+    def stop(self, name: str) -> None:
+        """Give a kernel up, also in the middle of a superstep."""
+        with self._lock:
+            work = self._works.pop(name, None)
+            self._stopped.add(name)
+            self._inboxes = {key: inbox for key, inbox in self._inboxes.items() if key[0] != name}
+        if work is not None:
+            work.run.cancel()
+
+    def forget(self, saves: str) -> None:
+        """Give up what was saved under a name."""
+        self._forget_saves(saves)
+
+    def staged(self) -> list[str]:
+        """Return the batches that are staged."""
+        return list(self._staging)
+
+    def close(self) -> None:
+        """Close the graph."""
+        with self._changing:
+            for cut in list(self._cuts):
+                self.release(cut)
+            self._graph.close()
+            self._applied.close()
+
+    def _updates(self) -> int:
+        with self._graph._using() as native:
+            return native.state()[1]
+
+    def _cut(self, cut: int) -> Cut:
+        found = self._cuts.get(cut)
+        if found is None:
+            raise ClosedError(f"shard {self.shard} has no cut {cut}: it was opened again")
+        return found
+
+    def _shared(self, cut: int) -> _native.Shard:
+        native = self._cut(cut).native
+        assert native is not None, "a cut is prepared before it is asked"
+        return native
+
+    def _work(self, name: str) -> Work:
+        work = self._works.get(name)
+        if work is None:
+            raise ClosedError(f"shard {self.shard} does not work on `{name}`: it was opened again, or the kernel was given up")
+        return work
+
+    def _save_path(self, saves: str, step: int) -> str:
+        return os.path.join(self._directory, f"{saves}-{step}.npy")
+
+    def _forget_saves(self, saves: str, but: int | None = None) -> None:
+        keep = "" if but is None else os.path.basename(self._save_path(saves, but))
+        for file in os.listdir(self._directory):
+            if file.startswith(f"{saves}-") and file != keep:
+                os.unlink(os.path.join(self._directory, file))

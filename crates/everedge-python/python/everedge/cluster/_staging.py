@@ -1,0 +1,174 @@
+"""Batches on disk that are to become part of a shard, and the versions that have."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from everedge._errors import CorruptionError, InvalidInputError
+from everedge.cluster._durable import append, sync_directory, write_whole
+
+Number = TypeVar("Number", bound=np.generic)
+Operation = Literal["add", "delete"]
+Columns = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float32] | None]
+"""Sources, destinations and, if they have some, weights of edges, each of shape `[edges]`."""
+
+_HEAD = struct.Struct("<8sIBBHQI")
+"""Magic number, epoch, operation, whether there are weights, 0, edges, checksum of all after it."""
+_MAGIC = b"edgstage"
+_OPERATIONS: tuple[Operation, ...] = ("add", "delete")
+_APPLIED = struct.Struct("<QQI")
+"""A version, how many updates the graph had taken before it, and the checksum of both."""
+_APPLIED_BYTES_MAX = 1 << 20
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A batch as a shard keeps it until its version is applied."""
+
+    epoch: int
+    operation: Operation
+    columns: Columns
+
+
+class Staging:
+    """The staged batches of a shard: a file each, by the name of the batch. What is written is durable when a call returns."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        os.makedirs(directory, exist_ok=True)
+        self._held: dict[str, Staged] = {}
+        """What was staged since the process began; the rest is in files alone."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of the batches that are staged."""
+        for name in os.listdir(self._directory):
+            if not name.endswith(".part"):
+                yield name
+
+    def __contains__(self, batch: str) -> bool:
+        return os.path.exists(self._path(batch))
+
+    def put(self, batch: str, staged: Staged) -> None:
+        """Stage a batch; in place of one of the same name."""
+        src, dst, weights = staged.columns
+        body = [memoryview(column).cast("B") for column in (src, dst, weights) if column is not None and column.size]
+        checksum = 0
+        for column in body:
+            checksum = zlib.crc32(column, checksum)
+        operation = _OPERATIONS.index(staged.operation)
+        head = _HEAD.pack(_MAGIC, staged.epoch, operation, weights is not None, 0, src.size, checksum)
+        write_whole(self._path(batch), [memoryview(head), *body])
+        self._held[batch] = staged
+
+    def get(self, batch: str) -> Staged:
+        """Return a staged batch. Raises `CorruptionError` if its file is damaged."""
+        return self._held.get(batch) or self._read(self._path(batch))
+
+    def drop(self, batch: str) -> None:
+        """Give a batch up; one that is not there is given up already."""
+        self._held.pop(batch, None)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path(batch))
+
+    def drop_older(self, epoch: int, but: set[str]) -> None:
+        """Give up what was staged before an epoch, and what was not written to its end."""
+        for name in os.listdir(self._directory):
+            if name.endswith(".part"):
+                os.unlink(os.path.join(self._directory, name))
+            elif name not in but and self.get(name).epoch < epoch:
+                self.drop(name)
+
+    def _path(self, batch: str) -> str:
+        return os.path.join(self._directory, batch)
+
+    @staticmethod
+    def _read(path: str) -> Staged:
+        with open(path, "rb") as file:
+            head, body = file.read(_HEAD.size), file.read()
+
+        def damaged(what: str) -> CorruptionError:
+            advice = "a committed batch of the shard is lost; restore the shard's directory from a copy"
+            return CorruptionError(f"`{path}`: {what}: {advice}")
+
+        if len(head) < _HEAD.size:
+            raise damaged("the file ends in its head")
+        magic, epoch, operation, has_weights, _, edges, checksum = _HEAD.unpack(head)
+        if magic != _MAGIC or operation >= len(_OPERATIONS):
+            raise damaged("this is no staged batch")
+        if len(body) != edges * (12 if has_weights else 8) or zlib.crc32(body) != checksum:
+            raise damaged("the checksum does not fit the edges")
+        src, dst = (np.frombuffer(body, np.uint32, edges, offset) for offset in (0, 4 * edges))
+        weights = np.frombuffer(body, np.float32, edges, 8 * edges) if has_weights else None
+        return Staged(epoch, _OPERATIONS[operation], (src, dst, weights))
+
+
+class Applied:
+    """Which version a shard's graph has, in a file that says before each batch how far the graph was.
+
+    A batch is atomic in the graph, and moves its number of updates. So what the graph says after a crash tells whether the last
+    batch is in it.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        sync_directory(os.path.dirname(path))
+
+    def version(self, updates: int) -> int:
+        """Return the version of a graph that has taken so many updates. What is after a record that was torn is cut off."""
+        records = os.pread(self._file, os.fstat(self._file).st_size, 0)
+        found: list[tuple[int, int]] = []
+        for start in range(0, len(records) - _APPLIED.size + 1, _APPLIED.size):
+            version, before, checksum = _APPLIED.unpack_from(records, start)
+            if checksum != zlib.crc32(records[start : start + _APPLIED.size - 4]):
+                break
+            found.append((version, before))
+        os.ftruncate(self._file, len(found) * _APPLIED.size)
+        for version, before in reversed(found):
+            if updates > before:
+                return version
+        return 0
+
+    def begin(self, version: int, updates: int) -> None:
+        """Note, durably, that a version is about to be applied to a graph that has taken so many updates."""
+        if os.fstat(self._file).st_size >= _APPLIED_BYTES_MAX:
+            self._begin_anew(updates)
+        append(self._file, _record(version, updates))
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def _begin_anew(self, updates: int) -> None:
+        """Keep the last version only."""
+        last = self.version(updates)
+        os.close(self._file)
+        write_whole(self._path, [memoryview(_record(last, updates - 1))])
+        self._file = os.open(self._path, os.O_RDWR | os.O_APPEND)
+
+
+def checked(columns: Columns) -> Columns:
+    """Return columns of one length, aligned."""
+    src, dst, weights = columns
+    if src.shape != dst.shape or (weights is not None and weights.shape != src.shape):
+        raise InvalidInputError("the columns of a batch are not of one length")
+    return aligned(src), aligned(dst), None if weights is None else aligned(weights)
+
+
+def aligned(column: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """Return a column whose numbers lie one after the other, and where they may: in a message they may lie anywhere."""
+    return np.require(column, requirements=["C", "A"])
+
+
+def _record(version: int, updates: int) -> bytes:
+    body = struct.pack("<QQ", version, updates)
+    return body + struct.pack("<I", zlib.crc32(body))
