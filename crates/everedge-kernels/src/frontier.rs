@@ -53,6 +53,9 @@ const BETA: u32 = 18;
 /// all edges divided by this.
 const GAMMA: u64 = 20;
 
+/// Vertices that were added are kept as a bitmap if they are more than one id of so many.
+const DENSE: u32 = 64;
+
 /// Vertices are sparse if they are fewer than one of so many.
 const SPARSE: usize = 256;
 
@@ -136,6 +139,18 @@ impl Frontier {
     /// Returns the frontier of the vertices in `list`, each named once.
     pub fn from_list(list: Vec<VertexId>) -> Self {
         Self { count: list.len() as u32, members: Members::Sparse(list) }
+    }
+
+    /// Adds vertices below `bound` that are no members, each named once. Many are kept as a bitmap from now on.
+    pub(crate) fn add(&mut self, vertices: &[VertexId], bound: u32) {
+        self.count += vertices.len() as u32;
+        if self.count > bound / DENSE {
+            self.bitmap(bound);
+        }
+        match &mut self.members {
+            Members::Sparse(list) => list.extend_from_slice(vertices),
+            Members::Dense(bitmap) => vertices.iter().for_each(|&v| bitmap.insert(v)),
+        }
     }
 
     /// Returns the number of members.
@@ -239,8 +254,10 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     /// keeps no in-neighbors.
     pub fn step<S: EdgeStep>(&mut self, frontier: &mut Frontier, step: &S) -> Frontier {
         if self.reaches_again {
-            let work = u64::from(frontier.count) + self.edges_of(frontier);
-            return match work > self.edges_unexplored / GAMMA {
+            // A pull that stops early reads about as much from so large a frontier, whatever its degrees.
+            let is_large = S::STOPS_EARLY && frontier.count > self.view.vertex_count() / BETA;
+            let work = |map: &Self| u64::from(frontier.count) + map.edges_of(frontier);
+            return match is_large || work(self) > self.edges_unexplored / GAMMA {
                 true => self.pull(frontier, step),
                 false => self.push(frontier.list(), step),
             };
@@ -484,7 +501,7 @@ pub(crate) fn vertices(view: &impl GraphView) -> Vec<VertexId> {
 }
 
 /// Joins lists, and gives the memory of each back once it is copied; the only one that is not empty is the result.
-pub(crate) fn joined(mut lists: Vec<Vec<VertexId>>) -> Vec<VertexId> {
+pub(crate) fn joined<T>(mut lists: Vec<Vec<T>>) -> Vec<T> {
     lists.retain(|list| !list.is_empty());
     if let [list] = &mut lists[..] {
         return mem::take(list);

@@ -58,29 +58,49 @@ pub(super) fn pack<T: Value>(
     is_news: impl Fn(VertexId) -> bool,
     value_of: impl Fn(VertexId) -> T,
 ) -> Vec<u8> {
-    let news: Vec<u32> =
-        (0..).zip(list).filter(|&(_, &v)| is_news(v)).map(|(place, _)| place).collect();
-    let (bits, places) = (list.len().div_ceil(8), u32::BYTES * news.len());
-    let form_bytes = bits.min(places);
-    let others_bytes = (list.len() - news.len()) * T::BYTES;
-    let says_all = news.len() == list.len() || T::BYTES > 0 && others_bytes <= form_bytes;
-    if news.is_empty() {
+    // A bit for each, after the form: what a message of bits begins with.
+    let mut message = vec![BITS];
+    let mut count = 0;
+    message.extend(list.chunks(8).map(|eight| {
+        let bits = eight.iter().rev().fold(0, |bits, &v| bits << 1 | u8::from(is_news(v)));
+        count += bits.count_ones() as usize;
+        bits
+    }));
+    if count == 0 {
         return Vec::new();
     }
-    if says_all {
+    let (bits, places) = (message.len() - 1, u32::BYTES * count);
+    let others_bytes = (list.len() - count) * T::BYTES;
+    if count == list.len() || T::BYTES > 0 && others_bytes <= bits.min(places) {
         return pack_all(list, value_of);
     }
-    let mut message = Vec::with_capacity(1 + form_bytes + news.len() * T::BYTES);
+    let news = || places_in(&message[1..]).map(|place| (place, list[place as usize]));
+    let mut values = Vec::with_capacity(count * T::BYTES);
+    news().for_each(|(_, v)| value_of(v).put(&mut values));
     if places <= bits {
-        message.push(PLACES);
-        news.iter().for_each(|place| place.put(&mut message));
-    } else {
-        message.push(BITS);
-        message.resize(1 + bits, 0);
-        news.iter().for_each(|place| message[1 + *place as usize / 8] |= 1 << (place % 8));
+        let mut sparse = Vec::with_capacity(1 + places + values.len());
+        sparse.push(PLACES);
+        news().for_each(|(place, _)| place.put(&mut sparse));
+        message = sparse;
     }
-    news.iter().for_each(|&place| value_of(list[place as usize]).put(&mut message));
+    message.extend_from_slice(&values);
     message
+}
+
+/// Returns the places whose bits are set, ascending.
+fn places_in(bits: &[u8]) -> impl Iterator<Item = u32> {
+    (0..).zip(bits.chunks(8)).flat_map(|(first, eight): (u32, &[u8])| {
+        let mut word = [0; 8];
+        word[..eight.len()].copy_from_slice(eight);
+        let mut left = u64::from_le_bytes(word);
+        std::iter::from_fn(move || {
+            let place = 64 * first + left.trailing_zeros();
+            (left != 0).then(|| {
+                left &= left - 1;
+                place
+            })
+        })
+    })
 }
 
 /// Says the values of all of `list`.
@@ -121,8 +141,7 @@ pub(super) fn unpack<T: Value>(
         BITS => {
             let (bits, values) = rest.split_at_checked(list.len().div_ceil(8)).ok_or_else(bad)?;
             let count = bits.iter().map(|byte| byte.count_ones() as usize).sum();
-            let is_set = |place: &u32| bits[*place as usize / 8] >> (place % 8) & 1 == 1;
-            told(count, values, &mut (0..8 * bits.len() as u32).filter(is_set))
+            told(count, values, &mut places_in(bits))
         }
         PLACES if rest.len().is_multiple_of(u32::BYTES + T::BYTES) => {
             let count = rest.len() / (u32::BYTES + T::BYTES);

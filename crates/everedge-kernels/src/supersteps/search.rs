@@ -20,7 +20,7 @@ pub(super) struct Search {
     /// Of own vertices, or [`UNREACHED`]; [`ELSEWHERE`].
     depth: Vec<AtomicU32>,
     /// Own vertices at the depth that was reached last.
-    reached: Vec<VertexId>,
+    reached: Frontier,
     last_depth: u32,
 }
 
@@ -62,11 +62,12 @@ impl Search {
             AtomicU32::new(if part.owns(v as VertexId) { UNREACHED } else { ELSEWHERE })
         });
         let last_depth = saved.map_or(0, |saved| saved.steps);
-        let mut search = Self { depth, reached: Vec::new(), last_depth };
+        let reached = Frontier::from_list(Vec::new());
+        let mut search = Self { depth, reached, last_depth };
         match saved.map(|saved| saved.values) {
             None if source < view.vertex_bound() && part.owns(source) => {
                 search.depth[source as usize] = AtomicU32::new(0);
-                search.reached.push(source);
+                search.reached = Frontier::single(source);
             }
             None => {}
             Some(PartValues::Whole(depths)) if depths.len() == part.owned().len() => {
@@ -75,7 +76,7 @@ impl Search {
                 }
                 let at_last = part.owned().iter().zip(depths);
                 let at_last = at_last.filter(|&(_, &depth)| depth == search.last_depth);
-                search.reached = at_last.map(|(&v, _)| v).collect();
+                search.reached = Frontier::from_list(at_last.map(|(&v, _)| v).collect());
             }
             Some(_) => return Err(bad_message(part.shard(), "its values are not depths")),
         }
@@ -91,16 +92,16 @@ impl Search {
         _: &[f64],
         messages: &[&[u8]],
     ) -> Result<Said> {
-        let mut frontier = std::mem::take(&mut self.reached);
+        let mut ghosts_reached = Vec::new();
         for (shard, ghosts, message) in part.said(messages) {
-            unpack(shard, ghosts, message, |v, ()| frontier.push(v))?;
+            unpack(shard, ghosts, message, |v, ()| ghosts_reached.push(v))?;
         }
+        self.reached.add(&ghosts_reached, view.vertex_bound());
         self.last_depth += 1;
         let visit = Visit { depth: &self.depth, next_depth: self.last_depth };
+        let frontier = &mut self.reached;
         self.reached = par::among_threads(view.homes(), || {
-            let mut next =
-                EdgeMap::reaching_again(view).step(&mut Frontier::from_list(frontier), &visit);
-            next.list().to_vec()
+            EdgeMap::reaching_again(view).step(frontier, &visit)
         });
         Ok(self.say(part))
     }
@@ -112,7 +113,7 @@ impl Search {
             false => pack(list, is_reached, |_| ()),
         };
         let messages = part.mirrored().iter().map(say).collect();
-        Said { messages, sums: vec![self.reached.len() as f64] }
+        Said { messages, sums: vec![self.reached.len().into()] }
     }
 
     pub(super) fn values(&self, part: &Part) -> PartValues {

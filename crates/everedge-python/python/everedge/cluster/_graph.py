@@ -10,9 +10,10 @@ from types import TracebackType
 from typing import Any, Literal, NoReturn
 from uuid import uuid4
 
+import dask
 import numpy as np
 import numpy.typing as npt
-from distributed import Client, as_completed
+from distributed import Client, Future, as_completed
 
 from everedge import _columns
 from everedge._columns import Id, Ids
@@ -23,7 +24,7 @@ from everedge.cluster._host import Hosts
 from everedge.cluster._kernels import TRIES_MAX, Answering, ClusterReport, gathered
 from everedge.cluster._places import Places, may_be_loss
 from everedge.cluster._shard import Options
-from everedge.cluster._sources import Part, TablesPart, checked_columns, parquet_parts
+from everedge.cluster._sources import Part, TablesPart, batches_of, checked_columns, parquet_parts
 from everedge.cluster._staging import Columns, Operation
 
 _BATCH_EDGES = 1 << 22
@@ -174,11 +175,8 @@ class Graph:
         total = len(waiting)
         with Bar() as bar:
             for tries in range(1, TRIES_MAX + 1):
-                hosts = self._open.hosts
-                futures = {
-                    self._client.submit(reading, hosts, part_name, part, pure=False, key=f"ingest-{part_name}-{uuid4().hex[:8]}"): part_name
-                    for part_name, part in waiting.items()
-                }
+                bring = partial(reading, self._open.hosts)
+                futures = {self._begun(partial(bring, one), part): one for one, part in waiting.items()}
                 failed: BaseException | None = None
                 for future in as_completed(futures, raise_errors=False):
                     error = future.exception() if future.status != "finished" else None
@@ -293,6 +291,13 @@ class Graph:
 
         return self._again(send)
 
+    def _begun(self, bring: Callable[[Any], object], part: Any) -> Future[Any]:
+        """Begin to bring in a part of a source, one that is computed only then if it is a delayed value."""
+        if isinstance(part, Part):
+            return self._client.submit(bring, part, pure=False, key=f"ingest-{uuid4().hex[:12]}")
+        begun: Future[Any] = self._client.compute(dask.delayed(bring, pure=False)(part))
+        return begun
+
     def _again(self, ask: Callable[[Places], Any]) -> Any:
         """Ask, and ask again when what a worker had that is gone is elsewhere."""
         for tries in range(1, TRIES_MAX + 1):
@@ -324,7 +329,7 @@ _SAVE_SECONDS = 10.0
 
 
 def _parts_of(source: Any) -> list[Any]:
-    """Return the parts of a source: `Part`s, or futures and delayed values of what a `TablesPart` holds."""
+    """Return the parts of a source: `Part`s, or delayed values of what a `TablesPart` holds."""
     if hasattr(source, "to_delayed"):
         return list(source.to_delayed())
     if isinstance(source, str | os.PathLike) or (
@@ -340,14 +345,11 @@ def _bring(
 ) -> tuple[int, int, int]:
     """Bring in a part of a source, on a worker; returns its edges and batches, and its newest version."""
     reading = part if isinstance(part, Part) else TablesPart(part)
-    edges, batches, version = 0, 0, 0
-    for table in reading.tables(names):
-        for start in range(0, table[0].size, batch):
-            src, dst, weight = (None if column is None else column[start : start + batch] for column in table)
-            assert src is not None and dst is not None
-            newest, sent = hosts.send(f"{name}/{batches}", operation, (src, dst, weight))
-            edges, batches, version = edges + sent, batches + 1, max(version, newest)
-    return edges, batches, version
+    edges, version, number = 0, 0, 0
+    for number, columns in enumerate(batches_of(reading.tables(names), batch), 1):
+        newest, sent = hosts.send(f"{name}/{number}", operation, columns)
+        edges, version = edges + sent, max(version, newest)
+    return edges, number, version
 
 
 def _send(hosts: Hosts, name: str, operation: Operation, columns: Columns) -> tuple[int, int]:

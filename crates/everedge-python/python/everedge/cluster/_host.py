@@ -121,8 +121,7 @@ class ShardHost(Host):
 
         def called(shard: int) -> Any:
             other = self._others[shard]
-            here = _HERE.get(other.key)
-            return (here or other).call(method, *arguments[shard])
+            return (_HERE.get(other.key) or _Remote(other)).call(method, *arguments[shard])
 
         others = [shard for shard in shards if shard != self._shard]
         await asyncio.gather(*(asyncio.ensure_future(_awaited(called(shard))) for shard in others))
@@ -168,7 +167,21 @@ def _call(host: Actor, method: str, *arguments: Any) -> Any:
     here = _HERE.get(host.key)
     if here is not None:
         return partial(here.call_here, method, *arguments)
-    return host.call(method, *arguments)
+    return _Remote(host).call(method, *arguments)
+
+
+class _Remote:
+    """A host elsewhere, as a worker calls it."""
+
+    def __init__(self, host: Actor) -> None:
+        self._host = host
+
+    def call(self, method: str, *arguments: Any) -> Any:
+        """Begin a call. It fails if the host's worker is gone."""
+        begin = self._host.call
+        # Else Dask waits for the actor to come back. What it held is opened by another one then.
+        self._host._future = None
+        return begin(method, *arguments)
 
 
 def _result(call: Any) -> Any:

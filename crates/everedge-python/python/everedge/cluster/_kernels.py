@@ -58,6 +58,8 @@ class Answering:
     threads: int
     save_seconds: float
     tell: Step | None
+    _saved: tuple[int, int] | None = None
+    """The version, and the superstep before which all shards saved what they knew."""
 
     def answer(self) -> tuple[ClusterReport, Vertices, npt.NDArray[Any]]:
         """Return the report, the vertices, and the value of each by index.
@@ -65,31 +67,27 @@ class Answering:
         After a worker is gone, it goes on where it was saved if no version came since, and begins again otherwise.
         """
         saves = f"{self.kernel}-{uuid4().hex[:12]}"
-        saved: tuple[int, int] | None = None
-        """The version, and the superstep before which all shards saved."""
         for tries in range(1, TRIES_MAX + 1):
             name = f"{saves}-try-{tries}"
             try:
-                return self._try(name, saves, saved, tries)
+                return self._try(name, saves, tries)
             except BaseException as error:
                 if not may_be_loss(error) or tries == TRIES_MAX:
                     self._give_up(name, saves)
                     raise
-                saved = self._saved
                 self.places.recover()
                 self._give_up(name, None)
         raise AssertionError("it returns, or raises")
 
-    _saved: tuple[int, int] | None = None
-
-    def _try(
-        self, name: str, saves: str, saved: tuple[int, int] | None, tries: int
-    ) -> tuple[ClusterReport, Vertices, npt.NDArray[Any]]:
+    def _try(self, name: str, saves: str, tries: int) -> tuple[ClusterReport, Vertices, npt.NDArray[Any]]:
         places, begun = self.places, time.perf_counter()
         cut = places.cut()
         question = self._question(cut)
         report = ClusterReport(self.kernel, cut.version, places.shard_count, cut.ghosts, tries=tries)
-        first = saved[1] if saved is not None and saved[0] == cut.version else 0
+        version, first = self._saved or (cut.version, 0)
+        if version != cut.version:
+            # What was saved is of a version that no shard that was opened again can show.
+            self._saved, first = None, 0
         kept = (saves, first) if first else None
         now = time.perf_counter()
         report.prepare_seconds, begun, last_save = now - begun, now, now

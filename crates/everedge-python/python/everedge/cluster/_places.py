@@ -75,7 +75,7 @@ class Places:
             self.close()
             raise
         self._applied = 0
-        self._drop_older()
+        self._drop_needless()
 
     @property
     def hosts(self) -> Hosts:
@@ -155,7 +155,7 @@ class Places:
         if reopened:
             self._cut = None
             self._applied = 0
-            self._drop_older()
+            self._drop_needless()
 
     def close(self) -> None:
         """Close all shards; what was acknowledged is on disk in any case."""
@@ -176,18 +176,14 @@ class Places:
         (entries,) = self.wait([self.versions.actor.call("since", self._applied)])
         self._applied = min(self.call_all("apply", entries))
 
-    def _drop_older(self) -> None:
+    def _drop_needless(self) -> None:
         """Meet, and drop what earlier epochs have left behind."""
         actors = [place.actor for place in self.shards]
         self.all("meet", actors)
         staged = self.call_all("staged")
-        committed = self.wait([self.versions.actor.call("committed_of", batches) for batches in staged])
-        self.wait(
-            [
-                place.actor.call("drop_older", self.epoch, known)
-                for place, known in zip(self.shards, committed, strict=True)
-            ]
-        )
+        known = self.wait([self.versions.actor.call("versions_of", batches) for batches in staged])
+        placed = zip(self.shards, known, strict=True)
+        self.wait([place.actor.call("drop_needless", self.epoch, versions) for place, versions in placed])
 
     def _check(self, shards: int | None, given: dict[str, Any]) -> None:
         if shards is not None and shards != self.shard_count:
@@ -239,7 +235,9 @@ class Places:
         future = self.client.submit(
             host, key, *arguments, key=key, actor=True, workers=[address], allow_other_workers=False, pure=False
         )
-        return Place(future, future.result(timeout=self._wait), address)
+        # An actor takes the client that is current then.
+        with self.client.as_current():
+            return Place(future, future.result(timeout=self._wait), address)
 
 
 def may_be_loss(error: BaseException) -> bool:

@@ -45,8 +45,8 @@ class Cut:
 
     version: int
     snapshot: Snapshot
-    native: _native.Shard | None = None
-    """What it shares with other shards, once that was asked."""
+    native: _native.Shard
+    """The same, with what is shared with other shards."""
 
 
 @dataclass
@@ -99,9 +99,12 @@ class Shard:
         self._staging.put(batch, Staged(epoch, operation, checked(columns)))
         return self._version
 
-    def drop_older(self, epoch: int, committed: set[str]) -> None:
-        """Give up what was staged before an epoch and did not become a version."""
-        self._staging.drop_older(epoch, committed)
+    def drop_needless(self, epoch: int, versions: dict[str, int]) -> None:
+        """Give up what was staged before an epoch and did not become a version, and what is in the graph."""
+        self._staging.drop_older(epoch, set(versions))
+        for batch, version in versions.items():
+            if version <= self._version:
+                self._staging.drop(batch)
 
     def apply(self, entries: Sequence[Entry]) -> int:
         """Bring versions into the graph, in order, and take the snapshots of cuts; returns the version that it has then.
@@ -114,7 +117,8 @@ class Shard:
                     self._take(entry.cut, entry.version)
                 elif entry.version > self._version:
                     self._apply_batch(entry)
-                elif entry.batch is not None and entry.version == self._version:
+                elif entry.batch is not None:
+                    # It came again.
                     self._staging.drop(entry.batch)
             return self._version
 
@@ -142,7 +146,8 @@ class Shard:
             return
         if version != self._version:
             raise InvalidInputError(f"the cut is after version {version}, the shard has {self._version}")
-        self._cuts[cut] = Cut(version, self._graph.snapshot())
+        snapshot = self._graph.snapshot()
+        self._cuts[cut] = Cut(version, snapshot, _native.Shard(snapshot._native, self.shard, self.shards))
 
     def release(self, cut: int) -> None:
         """Give a cut up, and what was asked of it."""
@@ -154,10 +159,7 @@ class Shard:
 
     def prepare(self, cut: int) -> tuple[int, int, list[npt.NDArray[np.uint32]]]:
         """Return how many vertices it owns, a number above all that it knows, and its ghosts of each shard."""
-        found = self._cut(cut)
-        if found.native is None:
-            found.native = _native.Shard(found.snapshot._native, self.shard, self.shards)
-        native = found.native
+        native = self._shared(cut)
         owned = native.owned()
         bound = int(owned[-1]) + 1 if owned.size else 0
         return owned.size, bound, [native.ghosts(other) for other in range(self.shards)]
@@ -268,9 +270,7 @@ class Shard:
         return found
 
     def _shared(self, cut: int) -> _native.Shard:
-        native = self._cut(cut).native
-        assert native is not None, "a cut is prepared before it is asked"
-        return native
+        return self._cut(cut).native
 
     def _work(self, name: str) -> Work:
         work = self._works.get(name)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 
+import numpy as np
+
 from everedge import _columns
 from everedge._errors import FileError, InvalidInputError
 from everedge.cluster._staging import Columns
@@ -51,17 +53,46 @@ class TablesPart(Part):
 
     def tables(self, names: tuple[str, str, str | None]) -> Iterator[Columns]:
         """Return a table at a time, or all edges that are given one by one."""
-        if hasattr(self.held, "__arrow_c_stream__") or hasattr(self.held, "columns"):
+        if _is_frame(self.held) or isinstance(self.held, dict):
             yield columns_of(self.held, names)
             return
         edges = []
         for item in self.held:
-            if hasattr(item, "__arrow_c_stream__") or hasattr(item, "columns"):
+            if _is_frame(item):
                 yield columns_of(item, names)
             else:
                 edges.append(item)
         if edges:
             yield _columns_of_edges(edges, names)
+
+
+def batches_of(tables: Iterable[Columns], edges: int) -> Iterator[Columns]:
+    """Return the edges of tables, in order, in batches of so many; the last one may have fewer."""
+    waiting: list[Columns] = []
+    count = 0
+    for table in tables:
+        waiting.append(table)
+        count += table[0].size
+        while count >= edges:
+            whole = _joined(waiting)
+            yield _cut(whole, 0, edges)
+            waiting, count = [_cut(whole, edges, count)], count - edges
+    if count:
+        yield _joined(waiting)
+
+
+def _joined(tables: list[Columns]) -> Columns:
+    src, dst, weights = zip(*tables, strict=True)
+    return np.concatenate(src), np.concatenate(dst), None if weights[0] is None else np.concatenate(weights)
+
+
+def _cut(table: Columns, start: int, end: int) -> Columns:
+    src, dst, weights = table
+    return src[start:end], dst[start:end], None if weights is None else weights[start:end]
+
+
+def _is_frame(held: object) -> bool:
+    return hasattr(held, "__arrow_c_stream__") or hasattr(held, "columns")
 
 
 def columns_of(table: Any, names: tuple[str, str, str | None]) -> Columns:

@@ -86,9 +86,9 @@ class Versions:
             )
         return version
 
-    def committed_of(self, batches: list[str]) -> set[str]:
-        """Return those batches that are committed."""
-        return {batch for batch in batches if batch in self._committed}
+    def versions_of(self, batches: list[str]) -> dict[str, int]:
+        """Return the versions of those batches that are committed."""
+        return {batch: self._committed[batch][0] for batch in batches if batch in self._committed}
 
     def commit(self, batch: str, edges: int, epoch: int, owners: list[int], since: int) -> tuple[int, list[Entry]]:
         """Give a batch that all its owners have staged the next version, durably; the one it has if it was committed before.

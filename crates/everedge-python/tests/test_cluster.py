@@ -1,0 +1,307 @@
+"""A graph in shards on workers of Dask: answers beside one graph's, batches that come again, workers that are killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+distributed = pytest.importorskip("distributed")
+
+import dask
+import dask.bag
+import pandas
+import pyarrow
+import pyarrow.parquet
+from distributed import Client
+
+import everedge
+import everedge.cluster
+
+KERNELS = ("bfs", "sssp", "wcc", "kcore", "pagerank")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """Two workers, each a process with one thread."""
+    with (
+        # A worker that is gone is noticed soon, and no task is given up for it.
+        dask.config.set({"distributed.comm.timeouts.connect": "3s", "distributed.scheduler.allowed-failures": 20}),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster, direct_to_workers=True) as client,
+    ):
+        yield client
+
+
+def one_graph(directed: bool, weighted: bool = False) -> everedge.Graph:
+    return everedge.Graph("one", medium="dram", directed=directed, weighted=weighted, ids="dense")
+
+
+def check_same(graph: everedge.cluster.Graph, one: everedge.Graph) -> None:
+    with one.snapshot() as s:
+        for kernel in KERNELS:
+            if kernel in ("bfs", "sssp") and not s.num_vertices:
+                continue
+            found, expected = getattr(graph, kernel)(), getattr(s, kernel)()
+            assert np.array_equal(found.ids, expected.ids), kernel
+            if kernel == "pagerank":
+                np.testing.assert_allclose(found.values, expected.values, rtol=1e-6)
+            else:
+                assert np.array_equal(found.values, expected.values), kernel
+            assert all(sent <= (8 * found.report.ghosts) + graph.num_shards**2 for sent in found.report.bytes_sent)
+        for degree in ("degree", "in_degree", "out_degree"):
+            assert np.array_equal(getattr(graph, degree)().values, getattr(s, degree)().values)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("shards", [1, 2, 5])
+def test_answers_are_those_of_one_graph(client: Client, tmp_path: Path, shards: int, directed: bool) -> None:
+    random_numbers = np.random.default_rng(shards)
+    src, dst = random_numbers.zipf(1.6, (2, 3000)).astype(np.int64) % 700
+    weight = random_numbers.integers(1, 9, src.size).astype(np.float32)
+    with (
+        everedge.cluster.Graph(
+            client, tmp_path / "g", shards=shards, directed=directed, weighted=True
+        ) as graph,
+        one_graph(directed, weighted=True) as one,
+    ):
+        check_same(graph, one)
+        half = src.size // 2
+        for part in (slice(0, half), slice(half, None)):
+            graph.add_edges(src[part], dst[part], weight[part])
+            one.add_edges(src[part], dst[part], weight[part])
+        check_same(graph, one)
+        graph.delete_edges(src[::3], dst[::3])
+        one.delete_edges(src[::3], dst[::3])
+        # Far ids, and one that only leads to itself.
+        graph.add_edges([5, 900], [4003, 900], [0.5, 1])
+        one.add_edges([5, 900], [4003, 900], [0.5, 1])
+        check_same(graph, one)
+        assert graph.num_vertices == one.snapshot().num_vertices
+        assert graph.version == 4
+
+
+def test_it_is_there_when_it_is_opened_again(client: Client, tmp_path: Path) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=3, directed=False) as graph:
+        graph.add_edges([0, 1, 2], [1, 2, 3])
+    with pytest.raises(everedge.ClosedError):
+        graph.bfs(source=0)
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert (graph.num_shards, graph.version, graph.directed, graph.weighted) == (3, 1, False, False)
+        assert graph.bfs(source=3).to_dict() == {0: 3, 1: 2, 2: 1, 3: 0}
+        with pytest.raises(everedge.InUseError):
+            everedge.cluster.Graph(client, tmp_path / "g", wait=1)
+    with pytest.raises(everedge.InvalidInputError, match="has 3 shards, not 2"):
+        everedge.cluster.Graph(client, tmp_path / "g", shards=2)
+    with pytest.raises(everedge.InvalidInputError, match="created with directed=False"):
+        everedge.cluster.Graph(client, tmp_path / "g", directed=True)
+
+
+def test_a_batch_of_a_name_comes_once(client: Client, tmp_path: Path) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert graph.add_edges([0, 1], [1, 2], name="monday") == 1
+        assert graph.add_edges([0, 1], [1, 2], name="monday") == 1
+        assert graph.add_edges([0, 1], [1, 2]) == 2
+        assert graph.out_degree().to_dict() == {0: 2, 1: 2, 2: 0}
+        with pytest.raises(everedge.InvalidInputError, match="has 2 edges, not 1"):
+            graph.add_edges([0], [1], name="monday")
+
+
+def test_bad_input_is_refused_and_changes_nothing(client: Client, tmp_path: Path) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        for src, dst, weight in (
+            ([-1], [2], None),
+            (["a"], ["b"], None),
+            ([1 << 31], [2], None),
+            ([1, 2], [3], None),
+            ([1], [2], [0.5]),
+        ):
+            with pytest.raises(everedge.InvalidInputError):
+                graph.add_edges(src, dst, weight)
+        assert graph.version == 0
+        with pytest.raises(everedge.InvalidInputError, match="no vertices"):
+            graph.bfs()
+        graph.add_edges([0], [1])
+        for source in (7, "a", -1):
+            with pytest.raises(everedge.InvalidInputError, match="is not in the graph"):
+                graph.bfs(source=source)  # type: ignore[arg-type]
+        with pytest.raises(everedge.KernelError, match="damping"):
+            graph.pagerank(damping=2)
+    with (
+        everedge.cluster.Graph(client, tmp_path / "w", weighted=True) as weighted,
+        pytest.raises(everedge.InvalidInputError, match="give one an edge"),
+    ):
+        weighted.add_edges([0], [1])
+
+
+def sources(path: Path, src: Any, dst: Any) -> Iterator[tuple[str, Any]]:
+    """Return the same edges in every form that workers read."""
+    table = pyarrow.table({"src": src, "dst": dst})
+    (path / "folder").mkdir()
+    for part in range(3):
+        rows = table.slice(part * 400, 400)
+        pyarrow.parquet.write_table(rows, path / "folder" / f"{part}.parquet", row_group_size=90)
+    pyarrow.parquet.write_table(table, path / "all.parquet")
+    yield "a file", path / "all.parquet"
+    yield "a folder", str(path / "folder")
+    yield "files", [path / "folder" / f"{part}.parquet" for part in range(3)]
+    yield "a pattern", str(path / "folder" / "*.parquet")
+    pairs = list(zip(src.tolist(), dst.tolist(), strict=True))
+    yield "a bag of tuples", dask.bag.from_sequence(pairs, npartitions=3)
+    dicts = [{"src": u, "dst": v} for u, v in pairs]
+    yield "a bag of dicts", dask.bag.from_sequence(dicts, npartitions=2)
+    frame = pandas.DataFrame({"src": src, "dst": dst})
+    yield "a frame", frame
+    yield "a table", table
+    yield "a dict", {"src": src, "dst": dst}
+    frames = [dask.delayed(frame.iloc[at : at + 500]) for at in range(0, len(frame), 500)]
+    yield "a bag of frames", dask.bag.from_delayed([dask.delayed(lambda one: [one])(one) for one in frames])
+    dataframes = pytest.importorskip("dask.dataframe")
+    yield "a dataframe", dataframes.from_pandas(frame, npartitions=4)
+
+
+def test_every_source_brings_the_same_edges(client: Client, tmp_path: Path) -> None:
+    random_numbers = np.random.default_rng(7)
+    src, dst = random_numbers.integers(0, 60, (2, 1200))
+    with one_graph(directed=True) as one:
+        one.add_edges(src, dst)
+        expected = one.snapshot().pagerank().values
+    for number, (what, source) in enumerate(sources(tmp_path, src, dst)):
+        with everedge.cluster.Graph(client, tmp_path / f"g{number}") as graph:
+            done = graph.ingest(source, batch=250, name="load")
+            assert done.edges == src.size, what
+            assert done.version == done.batches == graph.version, what
+            again = graph.ingest(source, batch=250, name="load")
+            assert (again, graph.version) == (done, done.version), what
+            np.testing.assert_allclose(graph.pagerank().values, expected, rtol=1e-6, err_msg=what)
+            graph.ingest(source, delete=True)
+            assert graph.degree().values.sum() == 0, what
+
+
+def test_a_source_that_is_none_is_refused(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.parquet").write_text("no parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "other.parquet")
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        for source, message in (
+            (tmp_path / "empty", "no Parquet files"),
+            (tmp_path / "missing.parquet", "missing.parquet"),
+            (tmp_path / "text.parquet", "no Parquet file"),
+            (tmp_path / "other.parquet", "no column 'src', only a"),
+            (dask.bag.from_sequence([(1,)]), "a tuple"),
+            (dask.bag.from_sequence([(-1, 2)]), "not negative"),
+        ):
+            with pytest.raises((everedge.EveredgeError, OSError), match=message):
+                graph.ingest(source)
+        assert graph.version == 0
+
+
+def workers_of(client: Client) -> list[int]:
+    return list(client.run(os.getpid, on_error="ignore").values())
+
+
+class Killer:
+    """Kills a worker at random moments while its block runs."""
+
+    def __init__(self, client: Client, seed: int, seconds: float, kills: int = 1) -> None:
+        self._random = random.Random(seed)
+        self._seconds = seconds
+        self._workers = workers_of(client)
+        self._kills = kills
+        self._thread = threading.Thread(target=self._work)
+
+    def _work(self) -> None:
+        for _ in range(self._kills):
+            time.sleep(self._random.random() * self._seconds)
+            os.kill(self._random.choice(self._workers), signal.SIGKILL)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+
+
+RUNS = int(os.environ.get("EVEREDGE_CLUSTER_KILLS", "4"))
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_a_worker_that_is_killed_loses_nothing(client: Client, tmp_path: Path, seed: int) -> None:
+    """No acknowledged batch is lost, none comes twice, and no answer is wrong."""
+    random_numbers = np.random.default_rng(seed)
+    src, dst = random_numbers.integers(0, 300, (2, 6000))
+    bag = dask.bag.from_sequence(list(zip(src.tolist(), dst.tolist(), strict=True)), npartitions=6)
+    client.wait_for_workers(2)
+    with (
+        everedge.cluster.Graph(client, tmp_path / "g", shards=3, directed=bool(seed % 2)) as graph,
+        one_graph(directed=bool(seed % 2)) as one,
+    ):
+        with Killer(client, seed, 0.4):
+            done = graph.ingest(bag, batch=200)
+        assert (done.edges, done.batches, graph.version) == (6000, 30, 30)
+        client.wait_for_workers(2)
+        with Killer(client, seed, 0.3):
+            more = [graph.add_edges(src[at : at + 50], dst[at : at + 50]) for at in range(0, 500, 50)]
+        assert more == list(range(31, 41))
+        one.add_edges(src, dst)
+        one.add_edges(src[:500], dst[:500])
+        client.wait_for_workers(2)
+        with Killer(client, seed, 0.5):
+            for _ in range(3):
+                check_same(graph, one)
+        expected = Counter(src.tolist()) + Counter(src[:500].tolist())
+        if graph.directed:
+            assert graph.out_degree().to_dict() == {v: expected[v] for v in graph.out_degree().ids.tolist()}
+    client.wait_for_workers(2)
+
+
+def test_a_kernel_goes_on_where_it_was_saved(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from everedge.cluster import _graph, _kernels
+
+    monkeypatch.setattr(_graph, "_SAVE_SECONDS", 0.0)
+    begun: list[object] = []
+    places = _kernels.Places
+    all_ = places.all
+
+    def noted(self: Any, method: str, *arguments: Any) -> list[Any]:
+        if method == "begin":
+            begun.append(arguments[4])
+        if method == "step" and arguments[1] == 5 and len(begun) == 1:
+            os.kill(workers_of(client)[0], signal.SIGKILL)
+        return all_(self, method, *arguments)
+
+    monkeypatch.setattr(places, "all", noted)
+    path = np.arange(60)
+    with everedge.cluster.Graph(client, tmp_path / "g", directed=True) as graph:
+        graph.add_edges(path[:-1], path[1:])
+        depths = graph.bfs(source=0)
+        assert np.array_equal(depths.values, path)
+        assert depths.report.tries == 2
+        assert begun[0] is None and begun[1] is not None and begun[1][1] >= 4  # type: ignore[index]
+        left = [file for file in (tmp_path / "g").rglob("*.npy")]
+        time.sleep(0.2)
+        assert not [file for file in left if file.exists()]
+    client.wait_for_workers(2)
+
+
+def test_a_shard_that_no_worker_has_is_named(client: Client, tmp_path: Path) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2) as graph:
+        graph.add_edges([0], [1])
+    (tmp_path / "g" / "shard-1-of-2").rename(tmp_path / "away")
+    with pytest.raises(everedge.cluster.ShardLostError, match="shard-1-of-2"):
+        everedge.cluster.Graph(client, tmp_path / "g")
+    (tmp_path / "away").rename(tmp_path / "g" / "shard-1-of-2")
+    (tmp_path / "g" / "versions").rename(tmp_path / "versions")
+    with pytest.raises(everedge.NotAGraphError, match="versions"):
+        everedge.cluster.Graph(client, tmp_path / "g")

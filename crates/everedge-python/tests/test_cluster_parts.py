@@ -1,0 +1,214 @@
+"""What a shard and the versions keep on disk, without a cluster: every crash between two writes, and damaged files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+distributed = pytest.importorskip("distributed")
+
+import everedge
+from everedge.cluster import StaleError, _durable, _shard, _staging, _versions
+from everedge.cluster._shard import Options, Shard
+from everedge.cluster._staging import Staged, Staging
+from everedge.cluster._versions import Versions, digest
+
+SHARDS = 2
+
+
+class CrashError(BaseException):
+    """The process ends here; it is no error that code handles."""
+
+
+@pytest.fixture
+def crash_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
+    """Return a function that lets a process end at its n-th durable step from then on: before it, or in the middle of it."""
+    left = [1 << 30]
+
+    def step(call: Callable[..., object], tear: Callable[..., None] | None = None) -> Callable[..., object]:
+        def called(*arguments: object) -> object:
+            left[0] -= 1
+            if left[0] < 0:
+                raise CrashError
+            if left[0] == 0 and tear is not None:
+                tear(*arguments)
+                raise CrashError
+            return call(*arguments)
+
+        return called
+
+    def tear_append(file: int, record: bytes) -> None:
+        os.write(file, record[: len(record) // 2])
+
+    append = step(_durable.append, tear_append)
+    whole = step(_durable.write_whole)
+    monkeypatch.setattr(_staging, "append", append)
+    monkeypatch.setattr(_versions, "append", append)
+    monkeypatch.setattr(_staging, "write_whole", whole)
+    monkeypatch.setattr(_shard.Graph, "add_edges", step(_shard.Graph.add_edges))
+    monkeypatch.setattr(_shard.Graph, "delete_edges", step(_shard.Graph.delete_edges))
+    monkeypatch.setattr(_staging.Staging, "drop", step(_staging.Staging.drop))
+
+    def set_left(steps: int) -> None:
+        left[0] = steps
+
+    yield set_left
+    left[0] = 1 << 30
+
+
+class Cluster:
+    """Two shards and their versions in one process."""
+
+    def __init__(self, path: Path) -> None:
+        self.versions = Versions(str(path / "versions"), SHARDS)
+        self.shards = [Shard(str(path / f"shard-{shard}"), shard, SHARDS, Options()) for shard in range(SHARDS)]
+        for shard in self.shards:
+            shard.drop_needless(self.versions.epoch, self.versions.versions_of(shard.staged()))
+
+    def send(self, name: str, operation: _staging.Operation, edges: list[tuple[int, int]]) -> int:
+        # As `Hosts.send`, but for not asking first whether the batch is there.
+        batch = digest(name)
+        for shard in self.shards:
+            own = [edge for edge in edges if shard.shard in (edge[0] % SHARDS, edge[1] % SHARDS)]
+            src, dst = (np.array([edge[end] for edge in own], np.uint32) for end in (0, 1))
+            shard.stage(batch, self.versions.epoch, operation, (src, dst, None))
+        version, entries = self.versions.commit(batch, len(edges), self.versions.epoch, [0, 1], 0)
+        for shard in self.shards:
+            shard.apply(entries)
+        return version
+
+    def edges(self) -> list[tuple[int, int]]:
+        """Return the edges that both shards have at one cut: of each, those that begin at its own vertices."""
+        cut = self.versions.cut()
+        found = []
+        for shard in self.shards:
+            shard.apply(self.versions.since(0))
+            held = shard._cut(cut.cut).snapshot.edges()
+            ends = zip(np.asarray(held.src).tolist(), np.asarray(held.dst).tolist(), strict=True)
+            found += [edge for edge in ends if edge[0] % SHARDS == shard.shard]
+        return sorted(found)
+
+    def end(self) -> None:
+        """End as a process does that is killed: nothing more is written."""
+        for shard in self.shards:
+            with contextlib.suppress(BaseException):
+                shard._graph.close()
+
+
+BATCHES: list[tuple[str, _staging.Operation, list[tuple[int, int]]]] = [
+    ("a", "add", [(0, 1), (2, 4), (1, 3), (1, 3)]),
+    ("b", "delete", [(1, 3), (7, 7), (2, 4)]),
+    ("c", "add", [(5, 0), (2, 4)]),
+]
+
+
+def model(count: int) -> list[tuple[int, int]]:
+    edges: list[tuple[int, int]] = []
+    for _, operation, batch in BATCHES[:count]:
+        for edge in batch:
+            if operation == "add":
+                edges.append(edge)
+            elif edge in edges:
+                edges.remove(edge)
+    return sorted(edges)
+
+
+def test_a_crash_at_any_step_leaves_whole_batches_and_those_sent_again_come_once(
+    tmp_path: Path, crash_at: Callable[[int], None]
+) -> None:
+    steps, has_crashed = 0, True
+    while has_crashed:
+        steps += 1
+        path = tmp_path / str(steps)
+        path.mkdir()
+        cluster = Cluster(path)
+        acknowledged, has_crashed = 0, False
+        crash_at(steps)
+        try:
+            for batch in BATCHES:
+                cluster.send(*batch)
+                acknowledged += 1
+        except CrashError:
+            has_crashed = True
+        crash_at(1 << 30)
+        cluster.end()
+        cluster = Cluster(path)
+        newest = cluster.versions.newest
+        assert acknowledged <= newest <= acknowledged + 1, steps
+        assert cluster.edges() == model(newest), steps
+        for number, batch in enumerate(BATCHES, 1):
+            assert cluster.send(*batch) == number
+        assert cluster.edges() == model(len(BATCHES)), steps
+        assert all(shard.staged() == [] for shard in cluster.shards), steps
+        cluster.end()
+    assert steps > 20
+
+
+def test_a_batch_of_an_earlier_epoch_is_not_committed(tmp_path: Path) -> None:
+    first = Versions(str(tmp_path / "versions"), SHARDS)
+    second = Versions(str(tmp_path / "versions"))
+    assert second.epoch == first.epoch + 1
+    with pytest.raises(StaleError, match="send it again"):
+        second.commit(digest("late"), 3, first.epoch, [0], 0)
+    assert second.newest == 0
+
+
+def test_a_name_is_of_one_batch(tmp_path: Path) -> None:
+    versions = Versions(str(tmp_path / "versions"), SHARDS)
+    assert versions.commit(digest("x"), 3, versions.epoch, [0], 0)[0] == 1
+    assert versions.commit(digest("x"), 3, versions.epoch, [0], 0)[0] == 1
+    with pytest.raises(everedge.InvalidInputError, match="has 3 edges, not 4"):
+        versions.commit(digest("x"), 4, versions.epoch, [0], 0)
+
+
+def test_damaged_versions_are_an_error_and_a_torn_last_record_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "versions"
+    versions = Versions(str(path), SHARDS)
+    for name in "abc":
+        versions.commit(digest(name), 1, versions.epoch, [0], 0)
+    versions.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-7])
+    assert Versions(str(path)).newest == 2
+    for at in range(0, len(whole) - 50, 5):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 8]) + whole[at + 1 :])
+        with pytest.raises(everedge.CorruptionError, match="restore the file"):
+            Versions(str(path))
+
+
+def test_a_staged_batch_that_is_damaged_or_gone_is_an_error(tmp_path: Path) -> None:
+    staging = Staging(str(tmp_path / "staged"))
+    columns = np.arange(3, dtype=np.uint32), np.arange(3, dtype=np.uint32), np.ones(3, np.float32)
+    staging.put("b", Staged(1, "add", columns))
+    path = tmp_path / "staged" / "b"
+    whole = path.read_bytes()
+    for at in [*range(0, 8), *range(12, 13), *range(16, len(whole))]:
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 32]) + whole[at + 1 :])
+        with pytest.raises(everedge.CorruptionError, match="restore"):
+            Staging(str(tmp_path / "staged")).get("b")
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(everedge.CorruptionError):
+            Staging(str(tmp_path / "staged")).get("b")
+    shard = Shard(str(tmp_path / "shard"), 0, SHARDS, Options())
+    versions = Versions(str(tmp_path / "versions"), SHARDS)
+    _, entries = versions.commit(digest("gone"), 2, versions.epoch, [0], 0)
+    with pytest.raises(everedge.CorruptionError, match="has edges of shard 0"):
+        shard.apply(entries)
+
+
+def test_what_was_applied_is_known_after_many_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_staging, "_APPLIED_BYTES_MAX", 100)
+    applied = _staging.Applied(str(tmp_path / "applied"))
+    for version in range(1, 50):
+        applied.begin(version, 10 * version)
+        assert applied.version(10 * version) == max(version - 1, 0)
+        assert applied.version(10 * version + 1) == version
+    applied.close()
+    assert (tmp_path / "applied").stat().st_size <= 120
+    assert _staging.Applied(str(tmp_path / "applied")).version(10_000) == 49
