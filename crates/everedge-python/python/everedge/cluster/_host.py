@@ -192,5 +192,5 @@ def found_at(path: str) -> tuple[bool, list[str]]:
     """Return, on a worker, whether the versions of a graph are there, and the directories of its shards."""
     directories = []
     if os.path.isdir(path):
-        directories = [name for name in os.listdir(path) if os.path.isdir(os.path.join(path, name, "graph"))]
+        directories = [name for name in os.listdir(path) if os.path.exists(os.path.join(path, name, "applied"))]
     return os.path.exists(os.path.join(path, "versions")), directories

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from distributed import Actor, Client, Future
 
-from everedge._errors import ClosedError, EveredgeError, InvalidInputError, NotAGraphError
+from everedge._errors import ClosedError, CorruptionError, EveredgeError, InvalidInputError, NotAGraphError
 from everedge.cluster._errors import ShardLostError, StaleError
 from everedge.cluster._host import Hosts, ShardHost, VersionsHost, found_at
 from everedge.cluster._shard import Options
@@ -136,20 +136,16 @@ class Places:
         reopened = False
         while lost := self._lost():
             reopened = True
-            error: Exception | None = None
             try:
                 found = self._survey()
                 if "versions" in lost:
                     self._reopen_versions(found)
                 for shard in lost - {"versions"}:
                     self.shards[int(shard)] = self._put_shard(int(shard), found, is_new=False)
-            except EveredgeError as failed:
+            except Exception as error:
                 # Its last process may not have ended yet, or a worker may be about to come back.
-                error = failed
-            except (OSError, RuntimeError, KeyError, CancelledError) as failed:
-                error = failed
-            if error is not None:
-                if time.monotonic() > until:
+                is_hopeless = isinstance(error, CorruptionError) or not (may_be_loss(error) or isinstance(error, EveredgeError))
+                if is_hopeless or time.monotonic() > until:
                     raise ShardLostError(f"{', '.join(sorted(lost))} of `{self.path}`: {error}") from error
                 time.sleep(0.1)
         if reopened:

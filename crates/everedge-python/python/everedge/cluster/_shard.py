@@ -77,7 +77,6 @@ class Shard:
             medium=options.medium,
             ids="dense",
         )
-        self._graph.add_vertices(np.empty(0, np.uint32))
         self._staging = Staging(os.path.join(directory, "staged"))
         self._applied = Applied(os.path.join(directory, "applied"))
         self._version = self._applied.version(self._updates())

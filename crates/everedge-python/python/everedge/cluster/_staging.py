@@ -124,7 +124,10 @@ class Applied:
         sync_directory(os.path.dirname(path))
 
     def version(self, updates: int) -> int:
-        """Return the version of a graph that has taken so many updates. What is after a record that was torn is cut off."""
+        """Return the version of a graph that has taken so many updates. What is after a record that was torn is cut off.
+
+        Raises `CorruptionError` if the graph has taken fewer than it had.
+        """
         records = os.pread(self._file, os.fstat(self._file).st_size, 0)
         found: list[tuple[int, int]] = []
         for start in range(0, len(records) - _APPLIED.size + 1, _APPLIED.size):
@@ -133,6 +136,11 @@ class Applied:
                 break
             found.append((version, before))
         os.ftruncate(self._file, len(found) * _APPLIED.size)
+        if found and updates < found[-1][1]:
+            raise CorruptionError(
+                f"`{self._path}`: the shard's graph had taken {found[-1][1]} updates, and has {updates} now: restore the shard's"
+                " directory from a copy"
+            )
         for version, before in reversed(found):
             if updates > before:
                 return version
