@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 from uuid import uuid4
 
-import dask
 import numpy as np
 import numpy.typing as npt
+from dask.delayed import delayed
 from distributed import Client, Future, as_completed
 
 from everedge import _columns
@@ -29,6 +29,8 @@ from everedge.cluster._sources import Part, TablesPart, batches_of, checked_colu
 from everedge.cluster._staging import Columns, Operation
 
 _BATCH_EDGES = 1 << 22
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class Graph:
     @property
     def version(self) -> int:
         """The newest version: how many batches all shards have."""
-        return self._again(lambda places: places.newest())
+        return self._again(Places.newest)
 
     @property
     def num_vertices(self) -> int:
@@ -302,17 +304,16 @@ class Graph:
             return version
 
         with self._changing:
-            version: int = self._again(send)
-            return version
+            return self._again(send)
 
     def _begun(self, bring: Callable[[Any], object], part: Any) -> Future[Any]:
         """Begin to bring in a part of a source, one that is computed only then if it is a delayed value."""
         if isinstance(part, Part):
             return self._client.submit(bring, part, pure=False, key=f"ingest-{uuid4().hex[:12]}")
-        begun: Future[Any] = self._client.compute(dask.delayed(bring, pure=False)(part))
+        begun: Future[Any] = self._client.compute(delayed(bring, pure=False)(part))
         return begun
 
-    def _again(self, ask: Callable[[Places], Any]) -> Any:
+    def _again(self, ask: Callable[[Places], Answer]) -> Answer:
         """Ask, and ask again when what a worker had that is gone is elsewhere."""
         for tries in range(1, TRIES_MAX + 1):
             try:
@@ -334,8 +335,7 @@ class Graph:
             degrees = [of(*both) for both in places.call_all("degrees", cut.number)]
             return Values(name, *gathered(places, cut, degrees))
 
-        answer: Values[np.uint32] = self._again(ask)
-        return answer
+        return self._again(ask)
 
 
 _SAVE_SECONDS = 10.0

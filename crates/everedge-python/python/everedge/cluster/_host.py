@@ -19,7 +19,7 @@ from everedge.cluster._shard import Message, Options, Question, Shard
 from everedge.cluster._staging import Columns, Operation, checked
 from everedge.cluster._versions import Versions, digest
 
-_HERE: dict[str, Host] = {}
+_HERE: dict[object, Host] = {}
 """The hosts of this process by name: what is here is called without a message."""
 
 Answer = TypeVar("Answer")

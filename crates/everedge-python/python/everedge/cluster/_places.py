@@ -68,7 +68,7 @@ class Places:
         self.versions = self._put(VersionsHost, "versions", address, path, created)
         self.shards: list[Place] = []
         try:
-            self.state = self.versions.actor.state().result(timeout=wait)
+            self.state: State = self.versions.actor.state().result(timeout=wait)
             self._check(shards, given)
             self._remove_others(found)
             for shard in range(self.shard_count):
