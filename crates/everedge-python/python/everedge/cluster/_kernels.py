@@ -23,6 +23,8 @@ TRIES_MAX = 10
 _TOPIC = "everedge"
 """Where a client of the scheduler hears of supersteps (`Client.get_events`)."""
 
+_TELL_SECONDS = 0.25
+
 Step = Callable[[int, int], object]
 """Told how many supersteps are done, and of how many (0 if that is unknown)."""
 
@@ -58,6 +60,7 @@ class Answering:
     threads: int
     save_seconds: float
     tell: Step | None
+    _last_told: float = field(default_factory=time.perf_counter)
     _saved: tuple[int, int] | None = None
     """The version, and the superstep before which all shards saved what they knew."""
 
@@ -144,8 +147,11 @@ class Answering:
         return iterations is not None and step >= iterations
 
     def _note(self, step: int, report: ClusterReport) -> None:
-        done = {"kernel": self.kernel, "superstep": step, "version": report.version}
-        self.places.client.log_event(_TOPIC, done)
+        now = time.perf_counter()
+        if now - self._last_told >= _TELL_SECONDS:
+            self._last_told = now
+            done = {"kernel": self.kernel, "superstep": step, "version": report.version}
+            self.places.client.log_event(_TOPIC, done)
         if self.tell is not None:
             self.tell(step, self.parameters.get("iterations") or 0)
 
