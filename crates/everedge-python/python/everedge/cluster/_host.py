@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import shutil
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
 from distributed import Actor, get_worker
 
+from everedge._errors import ClosedError, KernelError
 from everedge.cluster._durable import write_whole
 from everedge.cluster._shard import Message, Options, Question, Shard
 from everedge.cluster._staging import Columns, Operation, checked
@@ -23,6 +27,52 @@ _HERE: dict[object, Host] = {}
 """The hosts of this process by name: what is here is called without a message."""
 
 Answer = TypeVar("Answer")
+
+_TELL_SECONDS = 0.25
+_TOPIC = "everedge"
+"""Where clients of the scheduler hear of supersteps (`Client.get_events`)."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """When a kernel ends: if nobody has anything to say, or else as PageRank is told."""
+
+    is_pagerank: bool
+    iterations: int | None = None
+    tolerance: float | None = None
+    steps_max: float = math.inf
+    """After so many supersteps the tolerance is not come to any more."""
+
+    def is_at(self, step: int, totals: list[float]) -> bool:
+        """Return whether a kernel ends after so many supersteps, by the sums of all shards."""
+        if not self.is_pagerank:
+            return totals[0] == 0
+        if self.tolerance is not None and totals[1] < self.tolerance:
+            return True
+        if step > self.steps_max:
+            raise KernelError(
+                f"pagerank has not converged: after {step} iterations one more changes the ranks by {totals[1]}, not by less than"
+                f" tolerance={self.tolerance}: give a larger one, or `iterations`"
+            )
+        return self.iterations is not None and step >= self.iterations
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A kernel that all shards are asked."""
+
+    name: str
+    cut: int
+    question: Question
+    whole: tuple[int, int]
+    ending: Ending
+    saves: str
+    """The name under which they save what they know."""
+    saved: int | None
+    """The superstep before which all have saved, if they go on there."""
+    save_seconds: float
+    threads: int
+    """On how many threads each works, or 0 for as many as its worker has."""
 
 
 class Host:
@@ -91,6 +141,11 @@ class ShardHost(Host):
         super().__init__(name, Shard(directory, shard, shards, options, base), 3)
         self._shard = shard
         self._others: list[Actor] = []
+        self._inboxes: dict[tuple[str, int], dict[int, tuple[Message, list[float]]]] = {}
+        """What others said before each superstep of each kernel, also before it begins here."""
+        self._arrived = asyncio.Event()
+        self._steps: dict[str, int] = {}
+        self._stopped: set[str] = set()
 
     async def meet(self, shards: list[Actor]) -> None:
         """Be told where all shards are."""
@@ -100,30 +155,83 @@ class ShardHost(Host):
         """Tell all others of its ghosts; returns how many vertices it owns, a number above them, and how many ghosts it has."""
         held: Shard = self._held
         owned, bound, ghosts = await self._work(partial(held.prepare, cut))
-        await self._tell("mirror", [(cut, self._shard, of_other) for of_other in ghosts], range(len(ghosts)))
+        others = [shard for shard in range(len(ghosts)) if shard != self._shard]
+        await self._tell("call", {shard: ("mirror", cut, self._shard, ghosts[shard]) for shard in others})
         return owned, bound, sum(of_other.size for of_other in ghosts)
 
-    async def begin(
-        self,
-        name: str,
-        cut: int,
-        question: Question,
-        whole: tuple[int, int],
-        saved: tuple[str, int] | None,
-        threads: int,
-    ) -> tuple[list[float], int]:
-        """Begin to answer a kernel, on so many threads or, if 0, as many as the worker has; returns its sums, and the bytes that it has said."""
+    async def answer(self, asked: Asked) -> tuple[int, list[int]]:
+        """Answer a kernel with all other shards; returns how many supersteps there were, and the bytes that it has said before each."""
         held: Shard = self._held
-        step = saved[1] if saved else 0
-        threads = threads or get_worker().state.nthreads
-        said = await self._work(partial(held.begin, name, cut, question, whole, saved, threads))
-        return await self._say(name, step, *said)
+        threads = asked.threads or get_worker().state.nthreads
+        step = asked.saved or 0
+        saved = None if asked.saved is None else (asked.saves, asked.saved)
+        said = await self._work(partial(held.begin, asked.name, asked.cut, asked.question, asked.whole, saved, threads))
+        sent: list[int] = []
+        now = last_save = last_told = time.monotonic()
+        while True:
+            # The first shard says when all save.
+            is_due = self._shard == 0 and now - last_save >= asked.save_seconds
+            messages, (*totals, saving) = await self._exchange(asked.name, step, said[0], [*said[1], float(is_due)])
+            sent.append(sum(message.size for message in said[0]))
+            if asked.ending.is_at(step, totals):
+                return step, sent
+            if saving:
+                await self._work(partial(held.save, asked.name, asked.saves, step))
+                last_save = now
+            said = await self._work(partial(held.step, asked.name, totals, messages))
+            step += 1
+            self._steps[asked.name] = step
+            now = time.monotonic()
+            if self._shard == 0 and now - last_told >= _TELL_SECONDS:
+                last_told = now
+                get_worker().log_event(_TOPIC, {"kernel": asked.question[0], "superstep": step})
 
-    async def step(self, name: str, step: int, totals: list[float]) -> tuple[list[float], int]:
-        """Do a superstep; returns its sums, and the bytes that it has said."""
+    async def progress(self, name: str) -> int:
+        """Return how many supersteps of a kernel are done."""
+        return self._steps.get(name, 0)
+
+    async def deliver(self, name: str, step: int, shard: int, message: Message, sums: list[float]) -> None:
+        """Take in what a shard says before a superstep; the same again changes nothing."""
+        if name not in self._stopped:
+            self._inboxes.setdefault((name, step), {})[shard] = message, sums
+            self._arrived.set()
+
+    async def stop(self, name: str) -> None:
+        """Give a kernel up, also where it waits for what others say."""
         held: Shard = self._held
-        said = await self._work(partial(held.step, name, step, totals))
-        return await self._say(name, step + 1, *said)
+        self._stopped.add(name)
+        self._inboxes = {key: inbox for key, inbox in self._inboxes.items() if key[0] != name}
+        self._steps.pop(name, None)
+        self._arrived.set()
+        held.stop(name)
+
+    async def _exchange(
+        self, name: str, step: int, messages: list[Message], sums: list[float]
+    ) -> tuple[list[Message], list[float]]:
+        """Say to every other shard what there is to say, and hear it; returns what each said, and the sums over all."""
+        others = [shard for shard in range(len(messages)) if shard != self._shard]
+        saying = asyncio.ensure_future(
+            self._tell("deliver", {shard: (name, step, self._shard, messages[shard], sums) for shard in others})
+        )
+        try:
+            while len(self._inboxes.get((name, step), {})) < len(others):
+                if name in self._stopped:
+                    raise ClosedError(f"`{name}` was given up")
+                self._arrived.clear()
+                arrived = asyncio.ensure_future(self._arrived.wait())
+                # What cannot be said ends it, too.
+                await asyncio.wait([arrived, saying] if not saying.done() else [arrived], return_when=asyncio.FIRST_COMPLETED)
+                arrived.cancel()
+                if saying.done():
+                    saying.result()
+            await saying
+        finally:
+            saying.cancel()
+        heard = self._inboxes.pop((name, step), {})
+        heard[self._shard] = np.empty(0, np.uint8), sums
+        in_order = [heard[shard] for shard in range(len(messages))]
+        totals = [math.fsum(same) for same in zip(*(of_shard for _, of_shard in in_order), strict=True)]
+        return [message for message, _ in in_order], totals
 
     async def split(self, cut: int, shards: list[Actor]) -> None:
         """Fill the shards that this one becomes with what it has at a cut."""
@@ -139,20 +247,15 @@ class ShardHost(Host):
         for shard in range(self._shard, len(shards), len(self._others)):
             _result(_call(shards[shard], "filled", owned[owned % len(shards) == shard]))
 
-    async def _say(self, name: str, step: int, messages: list[Message], sums: list[float]) -> tuple[list[float], int]:
-        to = [shard for shard, message in enumerate(messages) if message.size]
-        await self._tell("deliver", [(name, step, self._shard, message) for message in messages], to)
-        return sums, sum(message.size for message in messages)
-
-    async def _tell(self, method: str, arguments: list[tuple[Any, ...]], shards: Any) -> None:
-        """Call a method of other shards, each with its arguments."""
+    async def _tell(self, method: str, arguments: dict[int, tuple[Any, ...]]) -> None:
+        """Call a method of the hosts of other shards, each with its arguments."""
 
         def called(shard: int) -> Any:
             other = self._others[shard]
-            return (_HERE.get(other.key) or _Remote(other)).call(method, *arguments[shard])
+            here = _HERE.get(other.key)
+            return getattr(here, method)(*arguments[shard]) if here else _Remote(other).begin(method, *arguments[shard])
 
-        others = [shard for shard in shards if shard != self._shard]
-        await asyncio.gather(*(asyncio.ensure_future(_awaited(called(shard))) for shard in others))
+        await asyncio.gather(*(_awaited(called(shard)) for shard in arguments))
 
 
 async def _awaited(answer: Any) -> Any:
@@ -195,7 +298,7 @@ def _call(host: Actor, method: str, *arguments: Any) -> Any:
     here = _HERE.get(host.key)
     if here is not None:
         return partial(here.call_here, method, *arguments)
-    return _Remote(host).call(method, *arguments)
+    return _Remote(host).begin("call", method, *arguments)
 
 
 class _Remote:
@@ -204,12 +307,12 @@ class _Remote:
     def __init__(self, host: Actor) -> None:
         self._host = host
 
-    def call(self, method: str, *arguments: Any) -> Any:
-        """Begin a call. It fails if the host's worker is gone."""
-        begin = self._host.call
+    def begin(self, method: str, *arguments: Any) -> Any:
+        """Begin a call of a host's method. It fails if the host's worker is gone."""
+        begin = getattr(self._host, method)
         # Else Dask waits for the actor to come back. What it held is opened by another one then.
         self._host._future = None
-        return begin(method, *arguments)
+        return begin(*arguments)
 
 
 def _result(call: Any) -> Any:

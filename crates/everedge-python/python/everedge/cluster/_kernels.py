@@ -13,19 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge._columns import told
-from everedge._errors import InvalidInputError, KernelError
+from everedge._errors import InvalidInputError
 from everedge._reports import RunReport
 from everedge._values import Vertices
+from everedge.cluster._host import Asked, Ending
 from everedge.cluster._places import Cut, Places, may_be_loss
 from everedge.cluster._shard import Question
 
 TRIES_MAX = 10
 """How often a kernel, or a part of an ingest, is begun again because a worker is gone."""
-_TOPIC = "everedge"
-"""Where a client of the scheduler hears of supersteps (`Client.get_events`)."""
-
-_TELL_SECONDS = 0.25
-
 Step = Callable[[int, int], object]
 """Told how many supersteps are done, and of how many (0 if that is unknown)."""
 
@@ -61,9 +57,8 @@ class Answering:
     threads: int
     save_seconds: float
     tell: Step | None
-    _last_told: float = field(default_factory=time.perf_counter)
-    _saved: tuple[int, int] | None = None
-    """The version, and the superstep before which all shards saved what they knew."""
+    _version: int | None = None
+    """What the try before was asked of."""
 
     def answer(self) -> tuple[ClusterReport, Vertices, npt.NDArray[Any]]:
         """Return the report, the vertices, and the value of each by index.
@@ -87,30 +82,26 @@ class Answering:
         places, begun = self.places, time.perf_counter()
         cut = places.cut()
         question = self._question(cut)
-        version, first = self._saved or (cut.version, 0)
-        if version != cut.version:
-            # What was saved is of a version that no shard that was opened again can show.
-            self._saved, first = None, 0
-        kept = (saves, first) if first else None
+        asked = Asked(
+            name=name,
+            cut=cut.number,
+            question=question,
+            whole=cut.vertices,
+            ending=self._ending(),
+            saves=saves,
+            saved=self._saved(saves, cut) if tries > 1 else None,
+            save_seconds=self.save_seconds,
+            threads=self.threads,
+        )
+        self._version = cut.version
         now = time.perf_counter()
-        open_seconds, begun, last_save = now - begun, now, now
-        bytes_sent = []
-        said = places.all("begin", name, cut.number, question, cut.vertices, kept, self.threads)
-        step = first
-        while True:
-            bytes_sent.append(sum(sent for _, sent in said))
-            totals = [math.fsum(sums) for sums in zip(*(sums for sums, _ in said), strict=True)]
-            if self._is_done(step, totals):
-                break
-            if time.perf_counter() - last_save >= self.save_seconds:
-                places.call_all("save", name, saves, step)
-                self._saved, last_save = (cut.version, step), time.perf_counter()
-            said = places.all("step", name, step, totals)
-            step += 1
-            self._note(step, cut.version)
+        open_seconds, begun = now - begun, now
+        answers = places.all("answer", asked, idle=lambda: self._note(name))
+        step = answers[0][0]
+        bytes_sent = [sum(sent) for sent in zip(*(sent for _, sent in answers), strict=True)]
         seconds = time.perf_counter() - begun
         vertices, by_index = gathered(places, cut, places.call_all("values", name))
-        self._give_up(name, saves if self._saved else None)
+        self._give_up(name, saves if seconds >= self.save_seconds or tries > 1 else None)
         report = ClusterReport(
             kernel=self.kernel,
             source=dict(question[1]).get("source"),
@@ -150,35 +141,34 @@ class Answering:
         owner = self.places.shards[int(vertex) % self.places.shard_count]
         return bool(self.places.wait([owner.actor.call("has", cut.number, int(vertex))])[0])
 
-    def _is_done(self, step: int, totals: list[float]) -> bool:
+    def _ending(self) -> Ending:
         if self.kernel != "pagerank":
-            return totals[0] == 0
-        iterations, tolerance = self.parameters["iterations"], self.parameters["tolerance"]
+            return Ending(is_pagerank=False)
+        iterations, tolerance, damping = (self.parameters[name] for name in ("iterations", "tolerance", "damping"))
         if iterations is None and tolerance is None:
-            iterations, tolerance = 20, 1e-4
-        if tolerance is not None and totals[1] < tolerance:
-            return True
-        if iterations is None and step > _iterations_most(tolerance, self.parameters["damping"]):
-            raise KernelError(
-                f"pagerank has not converged: after {step} iterations one more changes the ranks by {totals[1]}, not by less than"
-                f" tolerance={tolerance}: give a larger one, or `iterations`"
-            )
-        return iterations is not None and step >= iterations
+            return Ending(True, 20, 1e-4)
+        if iterations is None:
+            return Ending(True, None, tolerance, _iterations_most(tolerance, damping))
+        return Ending(True, iterations, tolerance)
 
-    def _note(self, step: int, version: int) -> None:
-        now = time.perf_counter()
-        if now - self._last_told >= _TELL_SECONDS:
-            self._last_told = now
-            done = {"kernel": self.kernel, "superstep": step, "version": version}
-            self.places.client.log_event(_TOPIC, done)
+    def _saved(self, saves: str, cut: Cut) -> int | None:
+        """Return the last superstep before which all shards have saved, if they saved what the cut has."""
+        if self._version != cut.version:
+            # A shard that was opened again cannot show what was before.
+            return None
+        every = [set(steps) for steps in self.places.call_all("saved", saves)]
+        return max(set.intersection(*every), default=None)
+
+    def _note(self, name: str) -> None:
         if self.tell is not None:
-            self.tell(step, self.parameters.get("iterations") or 0)
+            done = self.places.shards[0].actor.progress(name).result()
+            self.tell(done, self.parameters.get("iterations") or 0)
 
     def _give_up(self, name: str, saves: str | None) -> None:
         """Tell all shards that are there, and wait for none."""
         for place in self.places.shards:
             try:
-                place.actor.call("stop", name)
+                place.actor.stop(name)
                 if saves is not None:
                     place.actor.call("forget", saves)
             except RuntimeError:

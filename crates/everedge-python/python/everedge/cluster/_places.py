@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from typing import Any
@@ -89,15 +89,15 @@ class Places:
         """What a task needs to change the graph."""
         return Hosts(self.versions.actor, [place.actor for place in self.shards], self.state.epoch)
 
-    def all(self, method: str, *arguments: Any) -> list[Any]:
-        """Call a method of the host of every shard at once; returns their answers."""
-        return self.wait([getattr(place.actor, method)(*arguments) for place in self.shards])
+    def all(self, method: str, *arguments: Any, idle: Callable[[], object] | None = None) -> list[Any]:
+        """Call a method of the host of every shard at once; returns their answers. Calls `idle` now and then meanwhile."""
+        return self.wait([getattr(place.actor, method)(*arguments) for place in self.shards], idle)
 
     def call_all(self, method: str, *arguments: Any) -> list[Any]:
         """Call a method of every shard at once; returns their answers."""
         return self.all("call", method, *arguments)
 
-    def wait(self, answers: Iterable[Any]) -> list[Any]:
+    def wait(self, answers: Iterable[Any], idle: Callable[[], object] | None = None) -> list[Any]:
         """Wait for answers. Raises `ShardLostError` as soon as a worker is gone."""
         done = []
         for answer in answers:
@@ -108,6 +108,8 @@ class Places:
                 except TimeoutError:
                     if self._lost():
                         raise ShardLostError("a worker of the graph is gone") from None
+                    if idle is not None:
+                        idle()
         return done
 
     def newest(self) -> int:

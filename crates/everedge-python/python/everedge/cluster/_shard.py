@@ -28,6 +28,9 @@ Question = tuple[str, list[tuple[str, str]]]
 """The name of a kernel and its parameters, as texts."""
 
 
+_SAVES_MAX = 2
+
+
 @dataclass(frozen=True)
 class Options:
     """How the graphs of the shards are made."""
@@ -85,9 +88,6 @@ class Shard:
         self._lock = threading.Lock()
         self._cuts: dict[int, Cut] = {}
         self._works: dict[str, Work] = {}
-        self._inboxes: dict[tuple[str, int], dict[int, Message]] = {}
-        """What other shards said before each superstep of each kernel, also before it begins here."""
-        self._stopped: set[str] = set()
 
     @property
     def version(self) -> int:
@@ -231,19 +231,9 @@ class Shard:
             self._works[name] = Work(cut, run)
         return messages, sums
 
-    def deliver(self, name: str, step: int, shard: int, message: Message) -> None:
-        """Take in what a shard says before a superstep; the same again changes nothing."""
-        with self._lock:
-            if name not in self._stopped:
-                self._inboxes.setdefault((name, step), {})[shard] = message
-
-    def step(self, name: str, step: int, totals: list[float]) -> tuple[list[Message], list[float]]:
-        """Do a superstep; returns what it says to each shard before the next, and its sums."""
-        with self._lock:
-            work = self._work(name)
-            inbox = self._inboxes.pop((name, step), {})
-        nothing = np.empty(0, np.uint8)
-        messages = [inbox.get(shard, nothing) for shard in range(self.shards)]
+    def step(self, name: str, totals: list[float], messages: list[Message]) -> tuple[list[Message], list[float]]:
+        """Do a superstep with the sums over all shards and what each has said; returns what it says to each, and its sums."""
+        work = self._work(name)
         return self._shared(work.cut).step(work.run, totals, messages)
 
     def values(self, name: str) -> npt.NDArray[Any]:
@@ -252,24 +242,31 @@ class Shard:
         return self._shared(work.cut).values(work.run)
 
     def save(self, name: str, saves: str, step: int) -> None:
-        """Keep on disk what a kernel knows before a superstep, in place of what was kept before under this name."""
+        """Keep on disk what a kernel knows before a superstep. Of what was kept before under this name, the last stays, too:
+        another shard may not have come so far.
+        """
         file = io.BytesIO()
         np.save(file, self.values(name))
         write_whole(self._save_path(saves, step), [file.getbuffer()])
-        self._forget_saves(saves, but=step)
+        for old in self.saved(saves)[:-_SAVES_MAX]:
+            os.unlink(self._save_path(saves, old))
+
+    def saved(self, saves: str) -> list[int]:
+        """Return the supersteps before which it has saved under a name, ascending."""
+        files = [file for file in os.listdir(self._directory) if file.startswith(f"{saves}-") and file.endswith(".npy")]
+        return sorted(int(file.removeprefix(f"{saves}-").removesuffix(".npy")) for file in files)
 
     def stop(self, name: str) -> None:
         """Give a kernel up, also in the middle of a superstep."""
         with self._lock:
             work = self._works.pop(name, None)
-            self._stopped.add(name)
-            self._inboxes = {key: inbox for key, inbox in self._inboxes.items() if key[0] != name}
         if work is not None:
             work.run.cancel()
 
     def forget(self, saves: str) -> None:
         """Give up what was saved under a name."""
-        self._forget_saves(saves)
+        for step in self.saved(saves):
+            os.unlink(self._save_path(saves, step))
 
     def staged(self) -> list[str]:
         """Return the batches that are staged."""
@@ -304,9 +301,3 @@ class Shard:
 
     def _save_path(self, saves: str, step: int) -> str:
         return os.path.join(self._directory, f"{saves}-{step}.npy")
-
-    def _forget_saves(self, saves: str, but: int | None = None) -> None:
-        keep = "" if but is None else os.path.basename(self._save_path(saves, but))
-        for file in os.listdir(self._directory):
-            if file.startswith(f"{saves}-") and file != keep:
-                os.unlink(os.path.join(self._directory, file))
