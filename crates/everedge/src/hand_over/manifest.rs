@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use everedge_core::par;
 use everedge_io::Format;
@@ -162,7 +162,15 @@ impl Manifest {
     /// # Errors
     /// `InvalidInput` names the first file that is not so.
     pub(super) fn check(&self, directory: &Path) -> Result<()> {
-        if let Some(other) = self.others_in(directory)?.first() {
+        if let Some(entry) = self.files.iter().find(|entry| !entry.is_inside()) {
+            let file = &entry.file;
+            return Err(damaged(
+                &directory.join(MANIFEST),
+                &format!("`{file}` lies outside of it"),
+            ));
+        }
+        let is_shown = |path: &&PathBuf| !is_hidden(path.strip_prefix(directory).unwrap_or(path));
+        if let Some(other) = self.others_in(directory)?.iter().find(is_shown) {
             return Err(Error::invalid(format!(
                 "`{}` is not of the export in `{}`: move it away, or name the files to take in",
                 other.display(),
@@ -173,8 +181,7 @@ impl Manifest {
         checked.into_iter().collect()
     }
 
-    /// Returns the files in and below a directory that are not of the export, but for hidden ones and marks of other
-    /// programs.
+    /// Returns the files in and below a directory that are not of the export.
     pub(super) fn others_in(&self, directory: &Path) -> Result<Vec<PathBuf>> {
         let files = self.files.iter().map(|entry| directory.join(&entry.file));
         let known: BTreeSet<PathBuf> = files.chain([directory.join(MANIFEST)]).collect();
@@ -183,9 +190,6 @@ impl Manifest {
             let at = |error| Error::io(&directory, "read", error);
             for entry in directory.read_dir().map_err(at)? {
                 let entry = entry.map_err(at)?;
-                if entry.file_name().to_string_lossy().starts_with(['.', '_']) {
-                    continue;
-                }
                 match entry.file_type().map_err(at)?.is_dir() {
                     true => directories.push(entry.path()),
                     false if known.contains(&entry.path()) => {}
@@ -199,6 +203,11 @@ impl Manifest {
 }
 
 impl FileEntry {
+    /// Returns whether its path leads to a file of the directory.
+    fn is_inside(&self) -> bool {
+        Path::new(&self.file).components().all(|part| matches!(part, Component::Normal(_)))
+    }
+
     fn check(&self, directory: &Path) -> Result<()> {
         let path = directory.join(&self.file);
         let shown = path.display();
@@ -225,6 +234,11 @@ impl FileEntry {
         }
         Ok(())
     }
+}
+
+/// Returns whether a path leads to a hidden file, or a mark that another program has left.
+fn is_hidden(path: &Path) -> bool {
+    path.iter().any(|name| name.to_string_lossy().starts_with(['.', '_']))
 }
 
 /// Returns the CRC32C of a file.
