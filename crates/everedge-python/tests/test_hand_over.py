@@ -138,7 +138,7 @@ def test_duckdb_follows_the_chunks_of_graphar(tmp_path: Path) -> None:
             join read_parquet('{tmp_path}/out/vertex/vertex/id/chunk*') v on v._graphArVertexIndex = _graphArDstIndex
     """).fetchall()
     assert sorted(rows) == edges_of(graph)
-    (offsets,) = zip(*duckdb.sql(f"from '{lists}/offset/chunk0'").fetchall(), strict=True)
+    (offsets,) = zip(*duckdb.sql(f"from read_parquet('{lists}/offset/chunk0')").fetchall(), strict=True)
     degrees = [offsets[at + 1] - offsets[at] for at in range(len(offsets) - 1)]
     with graph.snapshot() as view:
         by_id = dict(zip(view.vertices.tolist(), view.out_degree().values.tolist(), strict=True))

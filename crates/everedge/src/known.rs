@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::Read;
 
 use everedge_io::{
-    Error, Format, Guess, InputChoices, ReadOptions, RecordBatches, Result, UpdateChoices,
-    UpdateGuess, UpdateOptions, probe, probe_arrow, probe_arrow_updates, probe_parquet,
-    probe_parquet_updates, probe_updates,
+    Error, Format, Guess, IdChoice, IdKind, InputChoices, ReadOptions, RecordBatches, Result,
+    UpdateChoices, UpdateGuess, UpdateOptions, probe, probe_arrow, probe_arrow_updates,
+    probe_parquet, probe_parquet_updates, probe_updates,
 };
 
 /// Columns of timed insertions and deletions, at least.
@@ -88,7 +88,15 @@ impl Known for InputChoices {
     fn of_export(&self, export: Guess) -> Result<Guess> {
         match self.has_columns() || self.delimiter.is_some() || self.header.is_some() {
             true => Err(Error::Unsupported { format: export.format, what: COLUMNS_OF_EXPORT }),
-            false => Ok(export),
+            false => {
+                let ids = match (self.ids, export.ids) {
+                    (IdChoice::Dense, _) => IdKind::Dense,
+                    (IdChoice::Integer, _) | (IdChoice::Mapped, IdKind::Dense) => IdKind::Sparse,
+                    (IdChoice::Text, _) => IdKind::Text,
+                    (IdChoice::Auto | IdChoice::Mapped, ids) => ids,
+                };
+                Ok(Guess { ids, ..export })
+            }
         }
     }
 }

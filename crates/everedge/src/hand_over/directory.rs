@@ -1,8 +1,9 @@
 //! A directory that is written whole or not at all.
 //!
 //! Files are written in a hidden directory beside it, which gets the name when all of them are durable. So a process that
-//! ends in between leaves what was there, and a directory `.everedge-…` that holds no manifest.
+//! ends in between leaves what was there, and a directory `.everedge-…`.
 
+use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -41,7 +42,10 @@ impl NewDirectory {
     /// `InvalidInput` if something stands there that is no export and not empty; `Io`.
     pub(super) fn create(path: &Path) -> Result<Self> {
         // A link goes on pointing to the directory.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let path = match path.is_symlink() {
+            true => path.canonicalize().map_err(|error| Error::io(path, "examine", error))?,
+            false => path.to_owned(),
+        };
         let is_replaced = is_export(&path)?;
         let mut names = tempfile::Builder::new();
         names.prefix(".everedge-");
@@ -89,11 +93,12 @@ impl NewDirectory {
         self.write(MANIFEST, manifest.to_text().as_bytes())?;
         let aside = self.aside.path();
         let at = |error| Error::io(&self.path, "create", error);
-        for entry in &manifest.files {
-            let directory = aside.join(&entry.file);
-            sync_directory(directory_of(&directory)).map_err(at)?;
+        let files = manifest.files.iter().map(|entry| Path::new(&entry.file));
+        let directories: BTreeSet<&Path> =
+            files.flat_map(|file| file.ancestors().skip(1)).collect();
+        for directory in directories.into_iter().chain([Path::new("")]) {
+            sync_directory(&aside.join(directory)).map_err(at)?;
         }
-        sync_directory(aside).map_err(at)?;
         watch::undisturbed(|| match self.is_replaced {
             true => self.exchange(),
             false => self.name(),

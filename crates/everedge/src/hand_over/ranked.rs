@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use everedge_core::{Direction, GraphView, VertexId, WeightedView, par};
+use everedge_core::{Direction, GraphView, VertexId, WeightedView, par, watch};
 use everedge_io::{IdKind, Ids, TextIds};
 use everedge_live::ExternalId;
 
@@ -132,12 +132,17 @@ impl<'v> Ranked<'v> {
     /// # Errors
     /// The first of `take`; if a sealed graph cannot be read.
     pub(super) fn for_each_arcs(&self, mut take: impl FnMut(Arcs) -> Result<()>) -> Result<()> {
-        let mut pieces = self.pieces().peekable();
+        let (mut pieces, mut done) = (self.pieces().peekable(), 0);
         while pieces.peek().is_some() {
+            watch::note(done, self.view.edge_count());
             let round = pieces.by_ref().take(par::thread_count() * PIECES_AHEAD).collect();
             let read = par::map_tasks(round, |ranks| self.read(ranks));
             self.view.check_reads()?;
-            read.into_iter().try_for_each(|arcs| take(arcs?))?;
+            for arcs in read {
+                let arcs = arcs?;
+                done += arcs.len() as u64;
+                take(arcs)?;
+            }
         }
         Ok(())
     }
@@ -162,20 +167,26 @@ impl<'v> Ranked<'v> {
         let (any, directed) = (&self.view.any, self.view.is_directed());
         let is_weighted = self.view.is_weighted();
         let (mut arcs, mut list) = (Arcs::default(), Vec::new());
-        let rank_of = |v| self.view.row_of(v).map_or(NO_RANK, |row| self.ranks[row]);
+        let numbering = self.view.numbering();
+        let row_of = |v| numbering.map_or(Some(v), |numbering| numbering.place(v));
+        let rank_of = |v| {
+            let rank = row_of(v).and_then(|row| self.ranks.get(row as usize));
+            rank.copied().unwrap_or(NO_RANK)
+        };
         for rank in ranks.clone() {
             any.load_ahead(Direction::Out, &self.vertices[rank..ranks.end]);
-            let (u, src) = (self.vertices[rank], rank as u32);
+            let (u, src, before) = (self.vertices[rank], rank as u32, arcs.dst.len());
             let is_kept = |dst: u32| directed || src <= dst;
-            let before = arcs.dst.len();
+            // A loop by `for_each` is one over slices.
             if is_weighted {
-                let ranked = any.out_edges_by_age(u).map(|(v, weight)| (rank_of(v), weight));
-                list.extend(ranked.filter(|&(dst, _)| is_kept(dst)));
+                let edges = any.out_edges_by_age(u).map(|(v, weight)| (rank_of(v), weight));
+                edges.for_each(|edge| list.extend(is_kept(edge.0).then_some(edge)));
                 list.sort_by_key(|&(dst, _)| dst);
                 arcs.dst.extend(list.iter().map(|&(dst, _)| dst));
                 arcs.weights.extend(list.drain(..).map(|(_, weight)| weight));
             } else {
-                arcs.dst.extend(any.out_neighbors(u).map(rank_of).filter(|&dst| is_kept(dst)));
+                let neighbors = any.out_neighbors(u).map(rank_of);
+                neighbors.for_each(|dst| arcs.dst.extend(is_kept(dst).then_some(dst)));
                 arcs.dst[before..].sort_unstable();
             }
             arcs.src.resize(arcs.dst.len(), src);

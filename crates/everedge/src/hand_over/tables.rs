@@ -95,7 +95,7 @@ impl<'a> Table<'a> {
             (group.file, group.rows, group.src, encoded)
         });
         for (name, rows, src, group) in groups {
-            let group = group.map_err(|error| Error::file(self.directory.path(), error))?;
+            let group = group.map_err(|error| write_error(self.directory, &name, error))?;
             if self.open.as_ref().is_none_or(|open| open.name != name) {
                 self.open(&name)?;
             }
@@ -221,10 +221,7 @@ pub(super) fn write_vertices(
 
 /// Returns the error of a table that cannot be.
 pub(super) fn no_columns(error: everedge_io::Error) -> Error {
-    match error {
-        everedge_io::Error::Io(source) => Error::invalid(source.to_string()),
-        source => Error::invalid(source.to_string()),
-    }
+    Error::invalid(error.to_string())
 }
 
 /// Edges that wait until they fill a row group.

@@ -12,22 +12,22 @@ use everedge::{
 
 const FORMATS: [Format; 3] = [Format::Parquet, Format::Icebug, Format::GraphAr];
 
-/// What a graph is, in the names of its vertices: directed, weighted, ids, vertices, edges with the bits of their weights.
-type Whole = (bool, bool, IdKind, Vec<ExternalId>, Vec<(ExternalId, ExternalId, u32)>);
+/// What a graph is, in the names of its vertices: directed, weighted, ids, vertices, edges with the bits of their weights,
+/// and those of the newest of each pair.
+type Whole = (bool, bool, IdKind, Vec<ExternalId>, Vec<(ExternalId, ExternalId, u32, u32)>);
 
 /// A view's contents; an undirected edge once, from its smaller name.
 fn whole(view: &View) -> Whole {
     let (src, dst, weights) = view.edges();
-    let ends = src.iter().zip(&dst).map(|(&u, &v)| (view.name_of(u), view.name_of(v)));
-    let mut edges: Vec<_> = ends
-        .zip(weights)
-        .map(|((u, v), weight)| match view.is_directed() || u <= v {
-            true => (u, v, weight.to_bits()),
-            false => (v, u, weight.to_bits()),
-        })
-        .collect();
-    // Parallel edges stay in the order of their age.
-    edges.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    let edge = |((&u, &v), weight): ((&u32, &u32), f32)| {
+        let newest = view.weight(u, v).unwrap().to_bits();
+        let [u, v] = [u, v].map(|end| view.name_of(end));
+        let is_turned = !view.is_directed() && u > v;
+        let (u, v) = if is_turned { (v, u) } else { (u, v) };
+        (u, v, weight.to_bits(), newest)
+    };
+    let mut edges: Vec<_> = src.iter().zip(&dst).zip(weights).map(edge).collect();
+    edges.sort_unstable();
     let mut vertices: Vec<_> = view.vertices().into_iter().map(|v| view.name_of(v)).collect();
     vertices.sort_unstable();
     (view.is_directed(), view.is_weighted(), view.id_kind(), vertices, edges)
