@@ -96,7 +96,7 @@ impl NewDirectory {
         let files = manifest.files.iter().map(|entry| Path::new(&entry.file));
         let directories: BTreeSet<&Path> =
             files.flat_map(|file| file.ancestors().skip(1)).collect();
-        for directory in directories.into_iter().chain([Path::new("")]) {
+        for directory in directories {
             sync_directory(&aside.join(directory)).map_err(at)?;
         }
         watch::undisturbed(|| match self.is_replaced {
@@ -120,12 +120,13 @@ impl NewDirectory {
 
     /// Takes the place of an export; the hidden directory, which is removed, has that then.
     fn exchange(&self) -> Result<()> {
-        let aside = self.aside.path();
-        rustix::fs::renameat_with(CWD, aside, CWD, &self.path, RenameFlags::EXCHANGE).map_err(|error| {
+        let (aside, flags) = (self.aside.path(), RenameFlags::EXCHANGE);
+        let exchanged = rustix::fs::renameat_with(CWD, aside, CWD, &self.path, flags);
+        exchanged.map_err(|error| {
             let (path, error) = (self.path.display(), io::Error::from(error));
+            let what = "this file system cannot replace a directory at once";
             Error::invalid(format!(
-                "`{path}` holds an export, and this file system cannot replace a directory at once ({error}): remove \
-                 it, or name another"
+                "`{path}` holds an export, and {what} ({error}): remove it, or name another"
             ))
         })
     }

@@ -126,25 +126,33 @@ impl<'v> Ranked<'v> {
         }
     }
 
-    /// Calls `take` with all edges in their order, some at a time; an undirected edge comes once, from the end with the
-    /// smaller rank.
+    /// Calls `take` with all edges in their order, some at a time, while the next ones are read; an undirected edge comes
+    /// once, from the end with the smaller rank.
     ///
     /// # Errors
     /// The first of `take`; if a sealed graph cannot be read.
     pub(super) fn for_each_arcs(&self, mut take: impl FnMut(Arcs) -> Result<()>) -> Result<()> {
-        let (mut pieces, mut done) = (self.pieces().peekable(), 0);
-        while pieces.peek().is_some() {
-            watch::note(done, self.view.edge_count());
+        let mut pieces = self.pieces();
+        let mut read_next = || {
             let round = pieces.by_ref().take(par::thread_count() * PIECES_AHEAD).collect();
-            let read = par::map_tasks(round, |ranks| self.read(ranks));
+            par::map_tasks(round, |ranks| self.read(ranks))
+        };
+        let (mut read, mut done) = (read_next(), 0);
+        while !read.is_empty() {
             self.view.check_reads()?;
-            for arcs in read {
-                let arcs = arcs?;
-                done += arcs.len() as u64;
-                take(arcs)?;
-            }
+            watch::note(done, self.view.edge_count());
+            let take = || {
+                read.into_iter().try_for_each(|arcs| {
+                    let arcs = arcs?;
+                    done += arcs.len() as u64;
+                    take(arcs)
+                })
+            };
+            let (taken, next) = par::beside(take, &mut read_next);
+            taken?;
+            read = next;
         }
-        Ok(())
+        self.view.check_reads()
     }
 
     /// Cuts the ranks so that each range has about as many edges.
