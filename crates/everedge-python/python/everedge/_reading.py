@@ -445,7 +445,7 @@ class Reading(WithoutLength, ABC):
 
         Raises `InvalidInputError` if something else is there, `FileError` if the format cannot hold the graph, `NoSpaceError`,
         `IoError`. Cost: every edge. Of directories, 8 bytes of memory a vertex and its id, the longest list, and
-        about 30 MB a thread.
+        about 60 MB a thread.
 
         >>> import everedge, pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp(), "packages")

@@ -65,7 +65,6 @@ impl NewDirectory {
     ///
     /// # Errors
     /// `Io`.
-    #[expect(clippy::disallowed_methods, reason = "a file of an export, which is no store")]
     pub(super) fn file(&self, name: &str) -> Result<NewFile> {
         let path = self.aside.path().join(name);
         let at = |error| Error::io(&self.path.join(name), "create", error);

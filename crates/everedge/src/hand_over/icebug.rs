@@ -16,7 +16,7 @@ use everedge_io::{ColumnKind, ColumnValues, GroupEncoder, NumberEncoding};
 use super::directory::NewDirectory;
 use super::manifest::FileEntry;
 use super::ranked::{Arcs, Ranked};
-use super::tables::{Filling, Group, IdColumn, Table, no_columns, write_vertices};
+use super::tables::{Filling, GROUP_ROWS, Group, IdColumn, Table, no_columns, write_vertices};
 use crate::{Error, Result};
 
 pub(super) const NODES: &str = "nodes_vertex.parquet";
@@ -26,7 +26,9 @@ const SCHEMA: &str = "schema.cypher";
 /// The version of Icebug, which stands in each file.
 const NOTES: &[(&str, &str)] = &[("icebug_disk_version", "v1")];
 /// Row groups of one file of Parquet.
-const FILE_GROUPS_MAX: u64 = 1 << 15;
+const FILE_GROUPS_MAX: u64 = (1 << 15) - 1;
+const ONE_FILE: &str =
+    "Icebug keeps edges in one file, which has no room for so many: write parquet or graphar";
 
 /// Writes all files but the manifest; returns what it says of them, and how many edges there are.
 pub(super) fn write(
@@ -34,9 +36,9 @@ pub(super) fn write(
     ranked: &Ranked<'_>,
 ) -> Result<(Vec<FileEntry>, u64)> {
     let ids = id_column(ranked);
-    if ranked.view.edge_count().div_ceil(ids.group_rows as u64) > FILE_GROUPS_MAX {
-        let what = "Icebug keeps all edges in one file, which has no room for so many: write parquet or graphar";
-        return Err(Error::invalid(what));
+    let edges = ranked.view.edge_count().div_ceil(GROUP_ROWS as u64);
+    if edges.max(ranked.len().div_ceil(ids.group_rows) as u64) > FILE_GROUPS_MAX {
+        return Err(Error::invalid(ONE_FILE));
     }
     let plain = (NumberEncoding::Plain, NOTES);
     let mut files =
@@ -51,8 +53,8 @@ pub(super) fn write(
         arcs.src.iter().for_each(|&src| degrees[src as usize] += 1);
         let mut start = 0;
         while start < arcs.len() {
-            start = filling.fill(&arcs, start..arcs.len(), ids.group_rows);
-            if filling.len() == ids.group_rows {
+            start = filling.fill(&arcs, start..arcs.len(), GROUP_ROWS);
+            if filling.len() == GROUP_ROWS {
                 table.push(group(ranked, filling.take()))?;
             }
         }
@@ -65,7 +67,7 @@ pub(super) fn write(
         table.push_empty(INDICES)?;
     }
     files.extend(table.finish()?);
-    files.extend(write_starts(directory, ranked, &degrees, ids.group_rows)?);
+    files.extend(write_starts(directory, ranked, &degrees)?);
     files.push(directory.write(SCHEMA, schema(directory, ranked, ids).as_bytes())?);
     Ok((files, edges))
 }
@@ -100,7 +102,6 @@ fn write_starts(
     directory: &NewDirectory,
     ranked: &Ranked<'_>,
     degrees: &[u32],
-    group_rows: usize,
 ) -> Result<Vec<FileEntry>> {
     let columns = [("ptr", ColumnKind::UInt64)];
     let encoder = GroupEncoder::new(&columns, NumberEncoding::Plain, NOTES).map_err(no_columns)?;
@@ -112,7 +113,7 @@ fn write_starts(
         table.push(Group { file: INDPTR.to_owned(), rows, src: None, make: make(starts) })
     };
     push(vec![0])?;
-    for degrees in degrees.chunks(group_rows) {
+    for degrees in degrees.chunks(GROUP_ROWS) {
         let starts = degrees.iter().map(|&degree| {
             end += u64::from(degree);
             end

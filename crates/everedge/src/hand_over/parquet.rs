@@ -17,8 +17,8 @@ use crate::Result;
 /// The directories of edges and of vertices.
 pub(super) const EDGES: &str = "edges/";
 pub(super) const VERTICES: &str = "vertices/";
-/// Row groups of a file: up to 8,388,608 rows.
-const FILE_GROUPS: usize = 8;
+/// Rows of a file, a multiple of those of a row group.
+const FILE_ROWS: usize = 1 << 23;
 
 /// Writes all files but the manifest; returns what it says of them, and how many edges there are.
 pub(super) fn write(
@@ -27,19 +27,19 @@ pub(super) fn write(
 ) -> Result<(Vec<FileEntry>, u64)> {
     let ids = IdColumn::of(ranked);
     let numbers = (NumberEncoding::Differences, &[][..]);
-    let file_rows = FILE_GROUPS * ids.group_rows;
     let part = |number: usize| format!("{VERTICES}part-{number:05}.parquet");
-    let mut files = write_vertices(directory, ranked, (ids, None), numbers, (file_rows, part))?;
+    let mut files = write_vertices(directory, ranked, (ids, None), numbers, (FILE_ROWS, part))?;
     let columns = [("src", ids.kind), ("dst", ids.kind), ("weight", ColumnKind::Float32)];
     let columns = if ranked.view.is_weighted() { &columns[..] } else { &columns[..2] };
     let encoder =
         GroupEncoder::new(columns, NumberEncoding::Differences, &[]).map_err(no_columns)?;
     let mut table = Table::new(directory, ranked, encoder);
-    let (mut filling, mut groups, mut edges) = (Filling::default(), 0, 0);
-    let part = |group: usize| format!("{EDGES}part-{:05}.parquet", group / FILE_GROUPS);
+    let (mut filling, mut written, mut edges) = (Filling::default(), 0, 0);
+    let part = |row: usize| format!("{EDGES}part-{:05}.parquet", row / FILE_ROWS);
     let mut push = |arcs: Arcs| {
-        groups += 1;
-        table.push(group(ranked, ids, part(groups - 1), arcs))
+        let file = part(written);
+        written += arcs.len();
+        table.push(group(ranked, ids, file, arcs))
     };
     ranked.for_each_arcs(|arcs| {
         edges += arcs.len() as u64;

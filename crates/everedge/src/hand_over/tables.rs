@@ -15,10 +15,10 @@ use crate::{Error, Result};
 
 /// Rows of a row group.
 pub(super) const GROUP_ROWS: usize = 1 << 20;
-/// Row groups with long ids have fewer rows, but so many at least.
+/// Row groups with long ids have fewer rows, a power of two, but so many at least.
 const GROUP_ROWS_MIN: usize = 1 << 10;
-/// Bytes of ids in a column of a row group, if they have room.
-const GROUP_TEXT_BYTES: usize = 1 << 27;
+/// Bytes of text in a column of a row group, unless so few rows have more.
+const GROUP_TEXT_BYTES: usize = 1 << 24;
 
 /// Makes the columns of a row group.
 type Make<'a> = Box<dyn FnOnce() -> Vec<ColumnValues> + Send + 'a>;
@@ -158,10 +158,13 @@ impl IdColumn {
             IdKind::Text => ColumnKind::Text,
         };
         let group_rows = match kind {
-            ColumnKind::Text => GROUP_TEXT_BYTES / ranked.id_bytes_max().max(1),
+            ColumnKind::Text => {
+                let rows = GROUP_TEXT_BYTES / ranked.id_bytes_max().max(1);
+                1 << rows.clamp(GROUP_ROWS_MIN, GROUP_ROWS).ilog2()
+            }
             _ => GROUP_ROWS,
         };
-        Self { kind, group_rows: group_rows.clamp(GROUP_ROWS_MIN, GROUP_ROWS) }
+        Self { kind, group_rows }
     }
 
     /// Returns the ids of ranks.
