@@ -290,7 +290,7 @@ fn what_is_said_of_a_directory_must_be_true() {
     // Edges are taken away by a directory as by a file.
     let graph = read_back(&path).unwrap();
     let ingest = IngestOptions { delete: true, ..IngestOptions::default() };
-    let report = graph.ingest(&[path.clone()], &ingest, &mut |_| true).unwrap();
+    let report = graph.ingest(std::slice::from_ref(&path), &ingest, &mut |_| true).unwrap();
     assert_eq!((report.edges_deleted, report.edges), (view.edge_count(), 0));
     let empty = home.path().join("empty");
     std::fs::create_dir(&empty).unwrap();
