@@ -492,6 +492,20 @@ fn push_text<C: IdColumn>(id: &str, ids: &mut C, rules: Rules) -> Result<(), Fau
     ids.push_text(id)
 }
 
+/// Reads a column of weights of which the first row is the `rows_before`-th of the table.
+pub(crate) fn weights_in(
+    column: &ArrayRef,
+    options: &ReadOptions,
+    rows_before: u64,
+) -> Result<Vec<f32>> {
+    let row_error =
+        |row: usize, fault: Fault| fault.into_error(Place::Row(1 + rows_before + row as u64));
+    if let Some(row) = (0..column.len()).find(|&row| column.is_null(row)) {
+        return Err(row_error(row, null_weight()));
+    }
+    take_weights(column, Rules::of(options), &[]).map_err(|fault| row_error(fault.at, fault))
+}
+
 /// Reads a column of weights without nulls but in `deletions`, where they are not read.
 fn take_weights(array: &ArrayRef, rules: Rules, deletions: &[bool]) -> Result<Vec<f32>, Fault> {
     downcast_integer_array! {

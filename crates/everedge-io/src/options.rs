@@ -32,6 +32,10 @@ pub enum Format {
     Parquet,
     /// Apache Arrow IPC, as a stream or a file.
     Arrow,
+    /// A directory of Parquet files with the lists of all vertices one after the other, as Ladybug mounts it.
+    Icebug,
+    /// A directory of Apache GraphAr, version 1.
+    GraphAr,
 }
 
 /// What is known of a format without reading a file: a row of [`FORMATS`].
@@ -55,7 +59,7 @@ const fn entry(
 }
 
 /// Every format, in the order in which it is to be listed.
-const FORMATS: [Entry; 12] = [
+const FORMATS: [Entry; 14] = [
     entry(Format::EdgeList, "edge-list", "edge list", &["txt", "el", "wel", "edges", "edgelist"]),
     entry(Format::Csv, "csv", "CSV", &["csv"]),
     entry(Format::Tsv, "tsv", "TSV", &["tsv"]),
@@ -68,6 +72,8 @@ const FORMATS: [Entry; 12] = [
     entry(Format::Binary, "binary", "binary", &["bin"]),
     entry(Format::Parquet, "parquet", "Parquet", &["parquet", "pq"]),
     entry(Format::Arrow, "arrow", "Arrow", &["arrow", "arrows", "feather", "ipc"]),
+    entry(Format::Icebug, "icebug", "Icebug", &[]),
+    entry(Format::GraphAr, "graphar", "GraphAr", &[]),
 ];
 
 impl Format {
@@ -107,6 +113,11 @@ impl Format {
     pub fn from_ending(ending: &str) -> Option<Format> {
         let is_it = |entry: &&Entry| entry.endings.iter().any(|e| e.eq_ignore_ascii_case(ending));
         FORMATS.iter().find(is_it).map(|entry| entry.format)
+    }
+
+    /// Returns whether it is a directory of files, and never one file.
+    pub fn is_directory(self) -> bool {
+        matches!(self, Format::Icebug | Format::GraphAr)
     }
 
     /// Returns whether its columns have places or names that can be chosen.

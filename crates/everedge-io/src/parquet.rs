@@ -37,8 +37,8 @@ use crate::ids::{IdColumn, TextIds};
 use crate::read::{Declared, Sink, check_counts};
 use crate::write::Id;
 use crate::{
-    Chunk, Error, Format, Guess, IdKind, InputChoices, Place, ReadOptions, ReadSummary, Result,
-    UpdateChoices, UpdateGuess, WriteOptions,
+    Chunk, Column, Columns, Error, Format, Guess, IdKind, Ids, InputChoices, Place, ReadOptions,
+    ReadSummary, Result, UpdateChoices, UpdateGuess, WriteOptions,
 };
 
 /// How many rows are read, or written, at once.
@@ -91,6 +91,41 @@ pub fn read_parquet<E: From<Error> + Send>(
     mut sink: impl FnMut(Chunk) -> Result<(), E> + Send,
 ) -> Result<ReadSummary, E> {
     read(file, options.ids, |schema| Wanted::find(schema, options), &mut sink)
+}
+
+/// Reads one column of a Parquet file as ids, some at a time; positions are as in [`read_parquet`].
+///
+/// # Errors
+/// As of `read_parquet`; [`Error::NoEdges`] if there are no rows.
+pub fn read_parquet_ids<E: From<Error> + Send>(
+    file: File,
+    column: &str,
+    ids: IdKind,
+    mut sink: impl FnMut(Ids) -> Result<(), E> + Send,
+) -> Result<ReadSummary, E> {
+    // As an edge from each id to itself.
+    let [src, dst] = [(); 2].map(|()| Column::Name(column.to_owned()));
+    let columns = Columns { src, dst, ..Columns::default() };
+    let options =
+        ReadOptions { ids, literal_ids: true, columns, ..ReadOptions::new(Format::Parquet) };
+    read_parquet(file, &options, |chunk| sink(chunk.src))
+}
+
+/// Reads one column of a Parquet file as weights, all of it.
+///
+/// # Errors
+/// As of [`read_parquet`].
+pub fn read_parquet_weights(file: File, column: &str, options: &ReadOptions) -> Result<Vec<f32>> {
+    let builder = open(file)?;
+    let names = builder.schema().fields().iter();
+    let Some(idx) = names.into_iter().position(|field| field.name() == column) else {
+        return Err(damaged(format!("it has no column {column:?}")));
+    };
+    let (mut batches, mut weights) = (project(builder, &[idx])?, Vec::new());
+    while let Some(batch) = next_batch(&mut batches)? {
+        weights.extend(columnar::weights_in(batch.column(0), options, weights.len() as u64)?);
+    }
+    Ok(weights)
 }
 
 /// Reads the edges of a Parquet file from the columns that `find` returns.
@@ -251,7 +286,7 @@ fn text_bytes(id: Id<'_>) -> usize {
     }
 }
 
-fn write_error(error: ParquetError) -> Error {
+pub(crate) fn write_error(error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
             Ok(source) => Error::Io(*source),

@@ -15,8 +15,10 @@ use crate::edge_list;
 use crate::error::{Fault, quote};
 use crate::lines::{BYTE_ORDER_MARK, check_slashes, fields_of, lines_of};
 use crate::names::is_weight;
+use crate::read::IS_DIRECTORY;
 use crate::rules::Rules;
 use crate::survey::{Row, Sample, Survey};
+use crate::write::COLUMN_NAMES;
 use crate::{
     Column, Columns, Compression, Error, Format, IdChoice, IdKind, InputChoices, Place,
     ReadOptions, Result, arrow, dimacs, json_lines, matrix_market, metis,
@@ -85,6 +87,28 @@ impl Guess {
         }
     }
 
+    /// Returns what is known of the tables of an export, without a look at them.
+    ///
+    /// # Example
+    /// ```
+    /// use everedge_io::{Format, Guess, IdKind};
+    /// let guess = Guess::of_export(Format::GraphAr, IdKind::Text, false, true);
+    /// assert_eq!((guess.directed, guess.weighted), (Some(false), Some(true)));
+    /// ```
+    pub fn of_export(format: Format, ids: IdKind, directed: bool, weighted: bool) -> Self {
+        let named =
+            |name: &str| GuessedColumn { name: Some(name.to_owned()), ..Default::default() };
+        let columns = if weighted { &COLUMN_NAMES[..] } else { &COLUMN_NAMES[..2] };
+        Self {
+            ids,
+            columns: columns.iter().copied().map(named).collect(),
+            weight: weighted.then_some(2),
+            directed: Some(directed),
+            weighted: Some(weighted),
+            ..Self::of(format)
+        }
+    }
+
     pub(crate) fn of(format: Format) -> Self {
         Self {
             format,
@@ -145,6 +169,9 @@ pub fn probe(name: &str, head: &[u8], choices: &InputChoices) -> Result<Guess> {
             return Ok(Guess { weighted: Some(false), ids, ..Guess::of(format) });
         }
         Format::Parquet | Format::Arrow => return Ok(Guess::of(format)),
+        Format::Icebug | Format::GraphAr => {
+            return Err(Error::Unsupported { format, what: IS_DIRECTORY });
+        }
         _ => text_of(head),
     };
     let choices = &InputChoices { format: Some(format), ..choices.clone() };

@@ -148,11 +148,17 @@ fn read_as<C: IdColumn, E: From<Error> + Send>(
         format @ Format::Parquet => {
             Err(Error::Unsupported { format, what: "read_parquet reads it, as it needs to seek" })?
         }
+        format @ (Format::Icebug | Format::GraphAr) => {
+            Err(Error::Unsupported { format, what: IS_DIRECTORY })?
+        }
         Format::Arrow => {
             arrow::read::<C, E>(blocks.into_input(), |schema| Wanted::find(schema, options), sink)
         }
     }
 }
+
+/// What to do about a file in place of a directory.
+pub(crate) const IS_DIRECTORY: &str = "it is a directory: name that, and not a file of it";
 
 /// What takes the chunks.
 pub(crate) type Sink<'a, E> = dyn FnMut(Chunk) -> Result<(), E> + Send + 'a;

@@ -155,6 +155,7 @@ fn check_options(options: &WriteOptions) -> Result<()> {
     match format {
         Format::Dimacs => unsupported("it is not written; write matrix-market instead"),
         Format::Arrow => unsupported("it is not written; write parquet instead"),
+        Format::Icebug | Format::GraphAr => unsupported("it is a directory, and no file"),
         Format::GraphalyticsVertices => unsupported("it holds no edges; write_vertices writes it"),
         Format::Metis if options.directed => {
             unsupported("it only holds undirected graphs; write matrix-market or csv instead")

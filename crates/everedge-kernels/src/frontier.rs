@@ -209,7 +209,7 @@ impl Frontier {
     }
 
     /// Returns the members; from now on they are kept as a bitmap.
-    fn bitmap(&mut self, bound: u32) -> &Bitmap {
+    pub(crate) fn bitmap(&mut self, bound: u32) -> &Bitmap {
         if let Members::Sparse(list) = &self.members {
             let bitmap = AtomicBitmap::new(bound);
             par::map_chunks(list, PUSH_GRAIN, |list| {

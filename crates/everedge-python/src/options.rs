@@ -187,7 +187,7 @@ fn ids_of(word: &str) -> Result<IdChoice> {
     word.parse().map_err(|what| invalid(format!("ids={word:?}: {what}")))
 }
 
-fn format_of(word: &str) -> Result<Format> {
+pub(crate) fn format_of(word: &str) -> Result<Format> {
     Format::from_name(word).ok_or_else(|| {
         let names = Format::ALL.map(Format::name).join(", ");
         invalid(format!("no format is called `{word}`; there are {names}"))

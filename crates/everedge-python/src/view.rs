@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use crate::arrow::edges;
 use crate::error::exception;
 use crate::handle::Handle;
-use crate::options::seal_options;
+use crate::options::{format_of, seal_options};
 use crate::report::report;
 use crate::signals::{FEW, SIGNALS_EVERY, checked, with_many};
 use crate::timeline::{VersionFields, fields};
@@ -163,6 +163,21 @@ impl View {
         let watch = Watch::default();
         let seal = || everedge::Chunks::seal(&view, &path, &options, &watch).map_err(exception);
         report(py, &py.detach(|| until_signal(&watch, tell.as_ref(), seal))?)
+    }
+
+    /// Writes the graph to a file or a directory; calls `tell` as `run` does. Returns the report.
+    fn export<'py>(
+        &self,
+        py: Python<'py>,
+        path: PathBuf,
+        format: Option<&str>,
+        tell: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let view = self.handle.get()?;
+        let format = format.map(format_of).transpose().map_err(exception)?;
+        let watch = Watch::default();
+        let export = || view.export(&path, format, &watch).map_err(exception);
+        report(py, &py.detach(|| until_signal(&watch, tell.as_ref(), export))?)
     }
 
     /// Returns which version it is of, if it is of one.

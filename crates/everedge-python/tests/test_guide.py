@@ -36,7 +36,7 @@ import everedge
 ROOT = Path(__file__).parents[3]
 GUIDE = ROOT / "docs" / "guide"
 PAGES = sorted(GUIDE.glob("*.md"))
-PEERS = {"Kùzu": ("kuzu", "ladybug"), "Raphtory": ("raphtory",)}
+PEERS = {"Kùzu": ("kuzu", "ladybug"), "Ladybug": ("ladybug",), "PySpark": ("pyspark",), "Raphtory": ("raphtory",)}
 """Peers that the tests do not install, and the modules that a block for them imports."""
 THEIRS = {("Graph", "Read_Ncol"), ("Graph", "Read_Edgelist"), ("Graph", "load_from_file")}
 """Calls of a peer whose names read as ours."""

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use everedge_core::watch::{self, Watch};
 use everedge_core::{Bitmap, MAX_VERTEX_ID, VertexId};
 use everedge_io::Compression;
 use everedge_io::{EdgeWriter, Format, Generator, Id, IdKind, WriteOptions, write_vertices};
@@ -14,6 +15,9 @@ use crate::{Error, Result, View};
 
 /// Edges that are generated at a time.
 const PIECE_EDGES: u64 = 1 << 20;
+
+/// Edges of a file that are written between two looks at whether that was cancelled.
+const EDGES_UNWATCHED: u64 = 1 << 16;
 
 /// What an export wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -29,7 +33,7 @@ pub struct ExportReport {
     pub id_shift: u32,
     /// Edges written; an undirected one counts once.
     pub edges: u64,
-    /// Bytes of the file of edges.
+    /// Bytes of the file of edges, or of all files of a directory but its manifest.
     pub bytes: u64,
 }
 
@@ -53,14 +57,30 @@ struct Written {
 impl View {
     /// Writes all edges to `path`, with weights if there are some, in `format` or the one that the
     /// name's ending says, compressed if it ends in `.gz`, `.zst`, `.bz2` or `.xz`. Graphalytics'
-    /// `.e` gets its `.v` beside it.
+    /// `.e` gets its `.v` beside it. Icebug, GraphAr, and Parquet unless the name ends in `.parquet` or `.pq` or is that
+    /// of a file, are directories, which hold all vertices and are read back as the same graph.
     ///
-    /// The file is written aside and gets its name when it is whole, so that an error leaves what was
-    /// there. Ids from 0 are written from 1 in formats that count from 1.
+    /// A file or a directory is written aside and gets its name when it is whole, so that an error leaves what was
+    /// there; a directory takes the place of an export only. Ids from 0 are written from 1 in formats that count from 1.
+    /// `watch` may cancel it.
     ///
     /// # Errors
-    /// `File` if the format cannot hold the graph; `Io` if the file cannot be written.
-    pub fn export(&self, path: &Path, format: Option<Format>) -> Result<ExportReport> {
+    /// `File` if the format cannot hold the graph; `InvalidInput` if the path is taken by something else; `Io` if it cannot
+    /// be written; `Interrupted`.
+    pub fn export(
+        &self,
+        path: &Path,
+        format: Option<Format>,
+        watch: &Watch,
+    ) -> Result<ExportReport> {
+        let export = || match directory_format(path, format) {
+            Some(format) => self.export_directory(path, format),
+            None => self.export_file(path, format),
+        };
+        watch.run(export).map_err(|_cancelled| Error::Interrupted)?
+    }
+
+    fn export_file(&self, path: &Path, format: Option<Format>) -> Result<ExportReport> {
         let format = format_for(path, format, ", or give --format")?;
         let (edges, written) = self.write_edges(OutputFile::create(path)?, format, path)?;
         let vertices = match format {
@@ -123,6 +143,9 @@ impl View {
         let mut writer = EdgeWriter::new(out, self.write_options(format)).map_err(at)?;
         let (directed, mut edges) = (self.is_directed(), 0);
         let write = |u, v, weight| {
+            if edges % EDGES_UNWATCHED == 0 {
+                watch::check();
+            }
             [u, v].into_iter().filter_map(row).for_each(|row| with_edges.insert(row));
             let (src, dst) = (names.id(u), names.id(v));
             // As the writer, which takes an undirected edge from its smaller end.
@@ -260,6 +283,20 @@ pub(crate) fn vertices_beside(path: &Path) -> PathBuf {
     }
 }
 
+/// Returns the format of the directory that an export to `path` is, if it is not one file.
+fn directory_format(path: &Path, format: Option<Format>) -> Option<Format> {
+    let is_file = || {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let is_named = Format::from_ending(ending) == Some(Format::Parquet);
+        path.metadata().map_or(is_named, |found| !found.is_dir())
+    };
+    let is_one = |&format: &Format| match format {
+        Format::Parquet => !is_file() && compression_of(path).0 == Compression::None,
+        format => format.is_directory(),
+    };
+    format.filter(is_one)
+}
+
 /// Returns the format in which to write a file: `format`, or the one that the name's ending says;
 /// `other_way` is what else the caller can do if it says none.
 fn format_for(path: &Path, format: Option<Format>, other_way: &str) -> Result<Format> {
@@ -268,7 +305,9 @@ fn format_for(path: &Path, format: Option<Format>, other_way: &str) -> Result<Fo
     let shown = path.display();
     let format = format.or_else(|| Format::from_ending(ending)).ok_or_else(|| {
         let what = "its ending names no format: name it .txt, .csv or .parquet";
-        Error::invalid(format!("`{shown}`: {what}{other_way}"))
+        let directory = "; --format parquet, icebug or graphar writes a directory";
+        let directory = if other_way.is_empty() { "" } else { directory };
+        Error::invalid(format!("`{shown}`: {what}{other_way}{directory}"))
     })?;
     if format == Format::Parquet && compression != Compression::None {
         let what = "Parquet compresses what it holds itself; leave the ending out";

@@ -2,11 +2,13 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use everedge_io::{Format, RecordBatches, ending_of, first_of, graphs_of, is_graph_name};
 use serde::Serialize;
 
 use crate::export::vertices_beside;
+use crate::hand_over::Export;
 use crate::input::{STDIN, names_in};
 use crate::output_file::compression_of;
 use crate::{Error, IngestOptions, Result, path_text};
@@ -33,6 +35,8 @@ pub(crate) struct Source {
     pub path: PathBuf,
     /// The rows of a table in memory.
     pub table: Option<RecordBatches>,
+    /// What an export has written to a directory, if it is one.
+    pub export: Option<Arc<Export>>,
     /// The file in the archive at `path` that is meant, if it is one.
     pub member: Option<Member>,
     /// The file of its vertices, if it is a Graphalytics file of edges that has one beside it.
@@ -52,7 +56,7 @@ pub(crate) struct Member {
 impl Source {
     /// A file that stands for itself, and that a path of the call gave.
     pub(crate) fn new(path: PathBuf, given: usize) -> Self {
-        Self { path, table: None, member: None, vertices: None, given }
+        Self { path, table: None, export: None, member: None, vertices: None, given }
     }
 
     /// Returns the file of its vertices, if it has one beside it.
@@ -85,7 +89,9 @@ pub(crate) struct Sources {
 impl Sources {
     /// Joins each Graphalytics file of edges with the file of vertices beside it, if that is there.
     fn join_vertices(&mut self) {
-        let is_file = |source: &Source| source.member.is_none() && source.table.is_none();
+        let is_file = |source: &Source| {
+            source.member.is_none() && source.table.is_none() && source.export.is_none()
+        };
         for source in self.files.iter_mut().filter(|source| is_file(source)) {
             source.vertices = vertices_of_edges(&source.path);
         }
@@ -123,7 +129,7 @@ impl SkippedFile {
 }
 
 /// Returns the files that are given, in their order: a directory stands for the files in and below
-/// it that are called as graphs are, but for links that lead back up; a pattern such as `part-*.csv` for what it matches, both sorted by
+/// it that are called as graphs are, but for links that lead back up, or for what an export has written; a pattern such as `part-*.csv` for what it matches, both sorted by
 /// name; an archive for the files in it, in its order. Insertions take the file of vertices beside a
 /// Graphalytics file of edges along.
 ///
@@ -143,6 +149,13 @@ where
                 continue;
             }
         };
+        if path.is_dir()
+            && let Some(export) = Export::find(&path, ingest.input.format)?
+        {
+            let source = Source::new(path, given);
+            sources.files.push(Source { export: Some(Arc::new(export)), ..source });
+            continue;
+        }
         for path in expand_path(&path, &mut sources.skipped)? {
             match names_in(&path, ingest)? {
                 Some(names) => add_archive(&path, given, names, &mut sources)?,

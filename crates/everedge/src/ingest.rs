@@ -406,6 +406,13 @@ fn read_into(batcher: &mut Batcher<'_>, input: Input) -> Result<ReadSummary> {
             bytes_read.store(chunk.bytes_read, Relaxed);
             take(chunk)
         }),
+        Content::Export(export) => {
+            export.read_vertices(read_options.ids, &mut |ids| batcher.take_vertices(ids))?;
+            return export.read_edges(&read_options, &mut |chunk| {
+                bytes_read.store(chunk.bytes_read, Relaxed);
+                batcher.take(chunk).map_err(Sink::Graph)
+            });
+        }
         Content::Stream(bytes) if read_options.format == Format::GraphalyticsVertices => {
             let add = |ids: Ids| batcher.take_vertices(ids).map_err(Sink::Graph);
             read_vertices(bytes, read_options.ids, add).map(|_| ReadSummary::default())
@@ -426,7 +433,8 @@ fn read_options(
     options: &IngestOptions,
 ) -> Result<ReadOptions> {
     let weighted = graph.options().weighted && !options.delete;
-    if weighted && guess.format.has_columns() && guess.weight.is_none() {
+    let names_weights = guess.format.has_columns() || guess.format.is_directory();
+    if weighted && names_weights && guess.weight.is_none() {
         let path = path.display();
         return Err(Error::invalid(format!(
             "`{path}`: the graph keeps weights, and no column holds them; name it with --weight"

@@ -16,6 +16,7 @@ use everedge_io::{Archive, Format, HEAD_BYTES, InputChoices, OnlyGraph, RecordBa
 use everedge_io::{decisive_len, decompress_file, is_tar};
 
 use crate::files::Source;
+use crate::hand_over::Export;
 use crate::ingest::IngestOptions;
 use crate::known::Known;
 use crate::stream::Stream;
@@ -52,6 +53,8 @@ pub(crate) enum Content {
     Parquet(File),
     /// A table in memory.
     Table(RecordBatches),
+    /// The directory of an export.
+    Export(Arc<Export>),
 }
 
 type Bytes = Box<dyn Read + Send>;
@@ -80,17 +83,16 @@ impl<'a> Inputs<'a> {
         choices: &K,
         read_options: impl FnOnce(&Path, &K::Guess) -> Result<K::Options>,
     ) -> Result<Input<K>> {
-        if let Some(table) = &source.table {
-            let guess = choices.probe_table(table).map_err(|e| Error::file(&source.path, e))?;
+        if let Some((guess, len, content)) = held(source, choices)? {
             let options = read_options(&source.path, &guess)?;
             return Ok(Input {
                 path: source.path.clone(),
                 guess,
                 options,
-                len: Some(table.byte_count()),
+                len: Some(len),
                 bytes_read: Arc::default(),
                 is_stream: false,
-                content: Content::Table(table.clone()),
+                content,
             });
         }
         let opened = self.start(source, choices.edges())?;
@@ -112,8 +114,8 @@ impl<'a> Inputs<'a> {
     /// # Errors
     /// As [`Self::open`].
     pub(crate) fn guess<K: Known>(&mut self, source: &Source, choices: &K) -> Result<K::Guess> {
-        if let Some(table) = &source.table {
-            return choices.probe_table(table).map_err(|e| Error::file(&source.path, e));
+        if let Some((guess, ..)) = held(source, choices)? {
+            return Ok(guess);
         }
         let opened = self.start(source, choices.edges())?;
         let guess = opened.guess(choices);
@@ -159,6 +161,18 @@ impl<'a> Inputs<'a> {
             kind: Kind::Member,
         })
     }
+}
+
+/// Returns how a table or an export is read, its bytes, and itself, if the source is one.
+fn held<K: Known>(source: &Source, choices: &K) -> Result<Option<(K::Guess, u64, Content)>> {
+    let at = |error| Error::file(&source.path, error);
+    if let Some(table) = &source.table {
+        let guess = choices.probe_table(table).map_err(at)?;
+        return Ok(Some((guess, table.byte_count(), Content::Table(table.clone()))));
+    }
+    let Some(export) = &source.export else { return Ok(None) };
+    let guess = choices.of_export(export.guess()).map_err(at)?;
+    Ok(Some((guess, export.byte_count(), Content::Export(Arc::clone(export)))))
 }
 
 /// Where the bytes of an input come from.

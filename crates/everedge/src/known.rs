@@ -4,15 +4,20 @@ use std::fs::File;
 use std::io::Read;
 
 use everedge_io::{
-    Error, Format, Guess, InputChoices, ReadOptions, RecordBatches, Result, UpdateChoices,
-    UpdateGuess, UpdateOptions, probe, probe_arrow, probe_arrow_updates, probe_parquet,
-    probe_parquet_updates, probe_updates,
+    Error, Format, Guess, IdChoice, IdKind, InputChoices, ReadOptions, RecordBatches, Result,
+    UpdateChoices, UpdateGuess, UpdateOptions, probe, probe_arrow, probe_arrow_updates,
+    probe_parquet, probe_parquet_updates, probe_updates,
 };
 
 /// Columns of timed insertions and deletions, at least.
 const COLUMNS_OF_UPDATES: usize = 4;
 const ARE_UPDATES: &str = "a column says which rows are insertions and deletions: `--commit-every` makes versions of them; \
                            to take all rows as edges, name the ends with --src and --dst";
+
+const COLUMNS_OF_EXPORT: &str =
+    "its manifest says which columns hold what: leave out what is said of them";
+const NO_TIMES_IN_EXPORT: &str =
+    "an export holds a graph as it was once, and no times: leave `--commit-every` out";
 
 /// What is known of an input of edges, or of one of timed updates.
 pub(crate) trait Known {
@@ -38,6 +43,9 @@ pub(crate) trait Known {
 
     /// The same of a table in memory.
     fn probe_table(&self, table: &RecordBatches) -> Result<Self::Guess>;
+
+    /// Takes what the manifest of an export says for a guess.
+    fn of_export(&self, export: Guess) -> Result<Self::Guess>;
 }
 
 impl Known for InputChoices {
@@ -76,6 +84,21 @@ impl Known for InputChoices {
     fn probe_table(&self, table: &RecordBatches) -> Result<Guess> {
         check_edges(table.probe(self)?, self)
     }
+
+    fn of_export(&self, export: Guess) -> Result<Guess> {
+        match self.has_columns() || self.delimiter.is_some() || self.header.is_some() {
+            true => Err(Error::Unsupported { format: export.format, what: COLUMNS_OF_EXPORT }),
+            false => {
+                let ids = match (self.ids, export.ids) {
+                    (IdChoice::Dense, _) => IdKind::Dense,
+                    (IdChoice::Integer, _) | (IdChoice::Mapped, IdKind::Dense) => IdKind::Sparse,
+                    (IdChoice::Text, _) => IdKind::Text,
+                    (IdChoice::Auto | IdChoice::Mapped, ids) => ids,
+                };
+                Ok(Guess { ids, ..export })
+            }
+        }
+    }
 }
 
 /// Refuses to take a table with operations for edges: its deletions would be insertions.
@@ -113,5 +136,9 @@ impl Known for UpdateChoices {
 
     fn probe_table(&self, table: &RecordBatches) -> Result<UpdateGuess> {
         table.probe_updates(self)
+    }
+
+    fn of_export(&self, export: Guess) -> Result<UpdateGuess> {
+        Err(Error::Unsupported { format: export.format, what: NO_TIMES_IN_EXPORT })
     }
 }

@@ -32,6 +32,7 @@ mod files;
 mod free_memory;
 mod graph;
 mod guessed;
+mod hand_over;
 mod id_map;
 mod ingest;
 mod input;

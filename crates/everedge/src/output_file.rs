@@ -124,18 +124,22 @@ fn names_beside() -> tempfile::Builder<'static, 'static> {
 }
 
 fn is_in_graph(path: &Path) -> bool {
-    let directory = directory_of(path);
+    is_graph(directory_of(path))
+}
+
+/// Returns whether a directory holds a graph, or looks as if.
+pub(crate) fn is_graph(directory: &Path) -> bool {
     [MANIFEST, "lock"].iter().all(|name| directory.join(name).exists())
 }
 
-fn directory_of(path: &Path) -> &Path {
+pub(crate) fn directory_of(path: &Path) -> &Path {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     directory.unwrap_or(Path::new("."))
 }
 
 /// Makes the names in a directory durable.
 #[expect(clippy::disallowed_methods, reason = "a directory, to be synced")]
-fn sync_directory(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 

@@ -274,6 +274,7 @@ impl Timeline {
             Content::Parquet(file) => read_parquet_updates(file, &input.options, &mut take),
             Content::Stream(bytes) => read_updates(bytes, &input.options, &mut take),
             Content::Table(table) => table.read_updates(&input.options, &mut take),
+            Content::Export(_) => unreachable!("an export has no times"),
         };
         let summary = summary.map_err(|error| error.in_file(&input.path))?;
         taken.insertions += summary.insertions;

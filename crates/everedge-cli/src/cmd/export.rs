@@ -4,19 +4,25 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use everedge::{ExportReport, Format, Graph, Timeline, VersionChoice, View};
+use everedge::{ExportReport, Format, Graph, Timeline, VersionChoice, View, Watch};
+use everedge_bench::stop_on_signals;
 use serde::Serialize;
 
 use super::FormatChoice;
 use super::destination::Destination;
 use crate::output::{Output, bytes, count, standard_output};
 
-/// Write all edges of a graph to a file.
+/// Write all edges of a graph to a file, or a graph to a directory for another engine.
 ///
 /// The format is the one that the file's ending says: .txt, .csv, .tsv, .jsonl, .mtx, .graph (METIS),
 /// .e (Graphalytics, with its .v beside it), .bin or .parquet; with .gz, .zst, .bz2 or .xz after it,
 /// the file is compressed. `-` is standard output, and an edge list unless --format says otherwise.
-/// A file appears when it is whole: an error leaves what was there. An edge list of text ids starts
+/// --format parquet with another name than a file's, --format icebug and --format graphar write a directory: edges sorted by both
+/// ends, all vertices, and a manifest with checksums, for DuckDB, Polars, Spark, Ladybug and others; `everedge ingest` reads it
+/// back as the same graph. An undirected edge stands in it once. A directory takes the place of an export that is there, and of
+/// nothing else.
+///
+/// A file or a directory appears when it is whole: an error leaves what was there. An edge list of text ids starts
 /// with the comment `# src dst`, which says that its first line is an edge. --json prints `vertices`,
 /// `vertices_left_out` (those without an edge, where the format has only edges), `edges` and `bytes`.
 #[derive(clap::Args)]
@@ -24,7 +30,7 @@ pub(crate) struct Args {
     /// The directory of the graph.
     graph: PathBuf,
 
-    /// The file to write.
+    /// The file or the directory to write.
     file: Destination,
 
     /// The format, whatever the file is called.
@@ -71,7 +77,9 @@ pub(crate) fn run(args: &Args, output: Output) -> Result<ExitCode> {
         }
         Destination::File(path) => {
             let is_taken = args.file.is_standard_output();
-            let report = Report { export: view.export(path, args.format.0)?, problems };
+            let watch = Watch::on(stop_on_signals()?);
+            let export = || view.export(path, args.format.0, &watch);
+            let report = Report { export: output.follow("export", &watch, export)?, problems };
             output.print_beside(is_taken, &report, |report| in_words(&report.export, path))?;
         }
     }

@@ -25,7 +25,7 @@ use crate::output::{Output, bytes, count, seconds, standard_output};
 /// DIMACS, METIS, Graphalytics .v and .e, Parquet, Arrow or pairs of 32-bit integers (.bin), plain,
 /// .gz, .zst, .bz2 or .xz, told apart by name and content. A directory or a .tar stands for the files
 /// in it whose names end as those of a format do, and for parts such as part-00000; an .e brings the .v
-/// beside it along; `-` stands for standard input. What was guessed, and which files of a directory or an
+/// beside it along; a directory that `everedge export` has written is the graph; `-` stands for standard input. What was guessed, and which files of a directory or an
 /// archive were not taken, is said on standard error.
 ///
 /// If GRAPH is a sealed graph, its files stay as they are: what is added and deleted stands beside them, `run` and all other

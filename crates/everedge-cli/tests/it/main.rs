@@ -7,6 +7,7 @@ mod demo;
 mod export;
 mod far_ids;
 mod guide;
+mod hand_over;
 mod hostile;
 mod in_use;
 mod inputs;

@@ -9,6 +9,7 @@ mod dimacs;
 mod edge_list;
 mod generators;
 mod graphalytics;
+mod groups;
 mod json_lines;
 mod matrix_market;
 mod metis;

@@ -1,6 +1,6 @@
 //! Which vertices a shard owns, and which it shares with others.
 
-use everedge_core::{Bitmap, GraphView, VertexId};
+use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId};
 
 use crate::error::bad_message;
 use crate::frontier::vertices;
@@ -76,6 +76,12 @@ impl Part {
     #[inline]
     pub(super) fn owns(&self, v: VertexId) -> bool {
         self.is_owned.contains(v)
+    }
+
+    /// Returns the ids that the shard does not own.
+    pub(super) fn others(&self) -> AtomicBitmap {
+        let others = Bitmap::from_fn(self.is_owned.bound(), |v| !self.is_owned.contains(v));
+        others.into()
     }
 
     /// Returns where `v` stands among the own vertices, if it is one. Cost: a search in them.

@@ -5,20 +5,20 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{GraphView, VertexId, par};
+use everedge_core::{AtomicBitmap, GraphView, VertexId, par};
 
 use super::message::{pack, unpack};
 use super::{Part, PartValues, Said, Saved};
 use crate::error::bad_message;
 use crate::{EdgeMap, EdgeStep, Frontier, Result, UNREACHED};
 
-/// The depth of an id that the shard does not own: nobody reaches it here.
-const ELSEWHERE: u32 = UNREACHED - 1;
-
 #[derive(Debug)]
 pub(super) struct Search {
-    /// Of own vertices, or [`UNREACHED`]; [`ELSEWHERE`].
+    /// The ids that nobody is to reach any more: vertices that are reached, and all that the shard does not own.
+    done: AtomicBitmap,
+    /// The depth of own vertex v at v divided by the number of shards, or [`UNREACHED`].
     depth: Vec<AtomicU32>,
+    shards: u32,
     /// Own vertices at the depth that was reached last.
     reached: Frontier,
     last_depth: u32,
@@ -26,7 +26,7 @@ pub(super) struct Search {
 
 /// Gives own vertices their depth.
 struct Visit<'a> {
-    depth: &'a [AtomicU32],
+    search: &'a Search,
     next_depth: u32,
 }
 
@@ -35,19 +35,17 @@ impl EdgeStep for Visit<'_> {
 
     #[inline]
     fn wants(&self, v: VertexId) -> bool {
-        self.depth[v as usize].load(Relaxed) == UNREACHED
+        !self.search.done.contains(v)
     }
 
     #[inline]
     fn push(&self, _: VertexId, v: VertexId) -> bool {
-        let depth = &self.depth[v as usize];
-        depth.compare_exchange(UNREACHED, self.next_depth, Relaxed, Relaxed).is_ok()
+        self.search.reach(v, self.next_depth)
     }
 
     #[inline]
-    fn pull(&self, _: VertexId, v: VertexId) -> bool {
-        self.depth[v as usize].store(self.next_depth, Relaxed);
-        true
+    fn pull(&self, u: VertexId, v: VertexId) -> bool {
+        self.push(u, v)
     }
 }
 
@@ -58,29 +56,29 @@ impl Search {
         source: VertexId,
         saved: Option<Saved<'_>>,
     ) -> Result<(Self, Said)> {
-        let mut depth = vec![ELSEWHERE; view.vertex_bound() as usize];
-        part.owned().iter().for_each(|&v| depth[v as usize] = UNREACHED);
-        let depth = depth.into_iter().map(AtomicU32::new).collect();
-        let last_depth = saved.map_or(0, |saved| saved.steps);
-        let reached = Frontier::from_list(Vec::new());
-        let mut search = Self { depth, reached, last_depth };
+        let (bound, shards) = (view.vertex_bound(), part.shard_count());
+        let mut search = Self {
+            done: part.others(),
+            depth: (0..bound.div_ceil(shards)).map(|_| AtomicU32::new(UNREACHED)).collect(),
+            shards,
+            reached: Frontier::from_list(Vec::new()),
+            last_depth: saved.map_or(0, |saved| saved.steps),
+        };
         match saved.map(|saved| saved.values) {
-            None if source < view.vertex_bound() && part.owns(source) => {
-                search.depth[source as usize] = AtomicU32::new(0);
+            None if source < bound && part.owns(source) => {
+                search.reach(source, 0);
                 search.reached = Frontier::single(source);
             }
             None => {}
             Some(PartValues::Whole(depths)) if depths.len() == part.owned().len() => {
-                for (&v, &depth) in part.owned().iter().zip(depths) {
-                    search.depth[v as usize] = AtomicU32::new(depth);
-                }
-                let at_last = part.owned().iter().zip(depths);
-                let at_last = at_last.filter(|&(_, &depth)| depth == search.last_depth);
+                let reached = || part.owned().iter().zip(depths).filter(|&(_, &d)| d != UNREACHED);
+                reached().for_each(|(&v, &depth)| _ = search.reach(v, depth));
+                let at_last = reached().filter(|&(_, &depth)| depth == search.last_depth);
                 search.reached = Frontier::from_list(at_last.map(|(&v, _)| v).collect());
             }
             Some(_) => return Err(bad_message(part.shard(), "its values are not depths")),
         }
-        let said = search.say(part);
+        let said = search.say(part, bound);
         Ok((search, said))
     }
 
@@ -92,32 +90,50 @@ impl Search {
         _: &[f64],
         messages: &[&[u8]],
     ) -> Result<Said> {
+        let bound = view.vertex_bound();
         let mut ghosts_reached = Vec::new();
         for (shard, ghosts, message) in part.said(messages) {
             unpack(shard, ghosts.len(), message, |place, ()| ghosts_reached.push(ghosts[place]))?;
         }
-        self.reached.add(&ghosts_reached, view.vertex_bound());
+        let mut frontier = std::mem::replace(&mut self.reached, Frontier::from_list(Vec::new()));
+        frontier.add(&ghosts_reached, bound);
         self.last_depth += 1;
-        let visit = Visit { depth: &self.depth, next_depth: self.last_depth };
-        let frontier = &mut self.reached;
-        self.reached = par::among_threads(view.homes(), || {
-            EdgeMap::reaching_again(view).step(frontier, &visit)
+        let visit = Visit { search: self, next_depth: self.last_depth };
+        let reached = par::among_threads(view.homes(), || {
+            EdgeMap::reaching_again(view).step(&mut frontier, &visit)
         });
-        Ok(self.say(part))
+        self.reached = reached;
+        Ok(self.say(part, bound))
     }
 
-    fn say(&self, part: &Part) -> Said {
-        let is_reached = |v: VertexId| self.depth[v as usize].load(Relaxed) == self.last_depth;
-        let say = |list: &Vec<VertexId>| match self.reached.is_empty() {
-            true => Vec::new(),
-            false => pack(list, is_reached, |_| ()),
+    fn say(&mut self, part: &Part, bound: u32) -> Said {
+        let count = self.reached.len();
+        let messages = match count {
+            0 => vec![Vec::new(); self.shards as usize],
+            _ => {
+                let reached = self.reached.bitmap(bound);
+                let say = |list: &Vec<VertexId>| pack(list, |v| reached.contains(v), |_| ());
+                part.mirrored().iter().map(say).collect()
+            }
         };
-        let messages = part.mirrored().iter().map(say).collect();
-        Said { messages, sums: vec![self.reached.len().into()] }
+        Said { messages, sums: vec![count.into()] }
+    }
+
+    /// Gives `v` its depth; returns whether it had none.
+    #[inline]
+    fn reach(&self, v: VertexId, depth: u32) -> bool {
+        let is_new = self.done.insert(v);
+        if is_new {
+            self.depth_of(v).store(depth, Relaxed);
+        }
+        is_new
+    }
+
+    fn depth_of(&self, v: VertexId) -> &AtomicU32 {
+        &self.depth[(v / self.shards) as usize]
     }
 
     pub(super) fn values(&self, part: &Part) -> PartValues {
-        let depth = |&v: &VertexId| self.depth[v as usize].load(Relaxed);
-        PartValues::Whole(part.owned().iter().map(depth).collect())
+        PartValues::Whole(part.owned().iter().map(|&v| self.depth_of(v).load(Relaxed)).collect())
     }
 }

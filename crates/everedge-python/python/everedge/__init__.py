@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from everedge._reports import (
         Changes,
         Compaction,
+        ExportReport,
         IngestReport,
         MediumReport,
         Progress,
@@ -114,6 +115,7 @@ __all__ = [
     "Difference",
     "Edges",
     "EveredgeError",
+    "ExportReport",
     "FileError",
     "ForkedError",
     "Graph",
@@ -192,8 +194,8 @@ _MODULES = {
     " hits katz kcore label_propagation lcc leiden louvain one_hop pagerank personalized_pagerank radii scc"
     " spanning_forest ssnp sssp sswp topological_order triangles two_hop viterbi wcc",
     "_open": "open",
-    "_reports": "Changes Compaction IngestReport MediumReport Progress Recovery RunReport SealReport Stats"
-    " UpdateReport Verification",
+    "_reports": "Changes Compaction ExportReport IngestReport MediumReport Progress Recovery RunReport SealReport"
+    " Stats UpdateReport Verification",
     "_snapshot": "Snapshot",
     "_timeline": "Difference Timeline Window WindowReport WindowValues",
     "_transaction": "Transaction",

@@ -355,7 +355,7 @@ class Graph(WithoutLength, Closing, metaclass=GuidingType):
         Files are SNAP edge lists, CSV, TSV, JSON Lines, Matrix Market, DIMACS, METIS, Graphalytics
         .v and .e, Parquet, Arrow or pairs of 32-bit integers (.bin), plain, .gz, .zst, .bz2 or .xz,
         told apart by name and content unless `format` names one. A directory or a .tar stands for
-        the files in it. The first two records of a pipe decide how it is read. A table is whatever hands itself out as a
+        the files in it, but for one that `Snapshot.export` has written: that is the graph. The first two records of a pipe decide how it is read. A table is whatever hands itself out as a
         stream of Arrow, as frames of pandas and polars and relations of DuckDB do; it is read to its end first and held
         where it is until the call ends. `add_edges` takes columns alone.
 

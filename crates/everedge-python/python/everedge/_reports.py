@@ -117,6 +117,24 @@ class SealReport:
 
 
 @dataclass(frozen=True)
+class ExportReport:
+    """What an export wrote."""
+
+    vertices: int
+    """The number of vertices; a format of edges alone holds those that have one."""
+    vertices_left_out: int
+    """Vertices that are not in the file, as they have no edge and the format holds only edges."""
+    vertices_added: int
+    """Vertices that the file has beside them: all numbers up to the largest, where a format counts its vertices from 1."""
+    id_shift: int
+    """By how much ids are higher in the file, where a format counts from 1 and the graph from 0."""
+    edges: int
+    """Edges written; an undirected one counts once."""
+    bytes: int
+    """Bytes of the file of edges, or of all files of a directory but its manifest."""
+
+
+@dataclass(frozen=True)
 class RunReport:
     """How a kernel ran, and its answer in short."""
 

@@ -4,6 +4,7 @@ mod beside_writers;
 mod changed;
 mod commits;
 mod files;
+mod hand_over;
 mod history;
 mod ingests;
 mod isolation;

@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "an allocator that counts")]
 
 mod changes;
+mod exporting;
 mod sealing;
 
 use std::alloc::{GlobalAlloc, Layout, System};
