@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -200,6 +201,28 @@ def test_a_staged_batch_that_is_damaged_or_gone_is_an_error(tmp_path: Path) -> N
     _, entries = versions.commit(digest("gone"), 2, versions.epoch, [0], 0)
     with pytest.raises(everedge.CorruptionError, match="has edges of shard 0"):
         shard.apply(entries)
+
+
+def test_a_batch_that_two_threads_stage_at_once_is_whole(tmp_path: Path) -> None:
+    staging = Staging(str(tmp_path / "staged"))
+    columns = np.arange(3000, dtype=np.uint32), np.arange(3000, dtype=np.uint32), None
+    errors: list[BaseException] = []
+
+    def put() -> None:
+        try:
+            for _ in range(50):
+                staging.put("b", Staged(1, "add", columns))
+        except OSError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=put) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert Staging(str(tmp_path / "staged")).get("b").columns[0].size == 3000
+    assert os.listdir(tmp_path / "staged") == ["b"]
 
 
 def test_what_was_applied_is_known_after_many_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from uuid import uuid4
 
 
 def append(file: int, record: bytes) -> None:
@@ -27,8 +28,9 @@ def write_all(file: int, parts: list[memoryview]) -> None:
 
 def write_whole(path: str, parts: list[memoryview]) -> None:
     """Write a file that is there as a whole, or is not there, durably."""
-    part = path + ".part"
-    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    # Another thread may write the same file now.
+    part = f"{path}.{uuid4().hex[:8]}.part"
+    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         write_all(file, parts)
         os.fdatasync(file)

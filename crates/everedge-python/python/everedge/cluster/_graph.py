@@ -193,9 +193,11 @@ class Graph:
                             bar.show_steps("ingest", total - len(waiting), total)
                     else:
                         failed = error or RuntimeError(f"a part of the ingest was {future.status}")
+                        # The others would meet the same one by one, each after a time of its own.
+                        self._client.cancel(list(futures))
                         if not may_be_loss(failed) and not _is_killed(failed):
-                            self._client.cancel(list(futures))
                             raise failed
+                        break
                 if not waiting:
                     break
                 if tries == TRIES_MAX and failed is not None:
