@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -133,6 +133,7 @@ class Timeline:
     lanes: list[Lane]
 
 
+_LEFT = 40.0
 _CURVE_HEIGHT = 190.0
 _BAR_HEIGHT = 17.0
 _BAR_GAP = 3.0
@@ -143,7 +144,7 @@ _LANE_GAP = 14.0
 
 def timeline(width: float, of: Timeline) -> Drawing:
     """Draw the curve, the kill, and a lane for each worker."""
-    left, right, top = 40.0, width - 10.0, 46.0
+    left, right, top = _LEFT, width - 10.0, 46.0
     rows = [max(_rows(lane.spans), default=0) + 1 if lane.spans else 0 for lane in of.lanes]
     heights = [
         _LABEL_HEIGHT + row * (_BAR_HEIGHT + _BAR_GAP) + (_RUG_HEIGHT if lane.marks else 0) + _LANE_GAP
@@ -188,9 +189,8 @@ def _kill_line(drawing: Drawing, of: Timeline, at: Point, reach: Point, right: f
     drawing.text("kill-text", "start" if fits else "end", (at[0] if fits else right, reach[0] - 12), label)
 
 
-def _lane(drawing: Drawing, lane: Lane, x: object, top: float, rows: int) -> None:
-    assert callable(x)
-    drawing.text("tick", "start", (0, top + 11), lane.label)
+def _lane(drawing: Drawing, lane: Lane, x: Callable[[float], float], top: float, rows: int) -> None:
+    drawing.text("tick", "start", (_LEFT, top + 11), lane.label)
     middle = top + _LABEL_HEIGHT + rows * (_BAR_HEIGHT + _BAR_GAP)
     if not rows:
         drawing.line("alive", (x(lane.begun), top + _LABEL_HEIGHT - 3), (x(lane.ended), top + _LABEL_HEIGHT - 3))

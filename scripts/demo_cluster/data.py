@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import pyarrow
 import pyarrow.parquet
 from distributed import get_worker
 
-import everedge
+import everedge.cluster
 
 FILE = "debian-12-dependencies.tsv.zst"
 ACKNOWLEDGED = "acknowledged"
@@ -33,6 +34,11 @@ class Data:
     def number(self, name: str) -> int:
         """Return the number of a package."""
         return int(np.searchsorted(self.names, name))
+
+
+def ready() -> int:
+    """Return the process of a worker that has imported what it needs to read and to send edges."""
+    return os.getpid()
 
 
 def load(path: Path) -> Data:

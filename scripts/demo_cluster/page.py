@@ -32,9 +32,10 @@ svg .kill-text { fill: var(--orange); font-weight: 600; }
 .before { fill: var(--warm); } .after { fill: var(--cool); }
 .part { fill: var(--blue); } .part-shared { fill: var(--blue-pale); }
 .key { display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin-right: 5px; }
-.words pre, .figures pre { margin-top: 18px; font-size: 12.5px; line-height: 1.5; }
-.words code { font-size: 0.88em; }
-td.name code { font-size: 12px; }
+.figures { align-content: start; gap: 26px; }
+.figures pre { margin: 0; font-size: 12.5px; line-height: 1.5; }
+.found { margin-top: 14px; font-size: 15px; color: var(--soft); }
+.found b { color: var(--ink); font-weight: 600; }
 @media screen and (max-width: 640px) { th, td { padding-right: 8px; } table { font-size: 12px; } }
 """
 
@@ -66,12 +67,12 @@ def render(found: Found, style: str) -> str:
 
 def headline(found: Found) -> str:
     """Return what came of it, in a line."""
-    killed = f"{_words(len(found.kills))} of {_words(len(found.workers))} workers killed"
+    killed = f"Four workers, {_words(len(found.kills))} of them killed"
     if found.is_right:
-        return f"{killed}, nothing lost".capitalize()
+        return f"{killed}, nothing lost"
     if found.lost or found.twice:
-        return f"{killed}, {found.lost} batches lost, {found.twice} twice".capitalize()
-    return f"{killed}, and not all answers are right".capitalize()
+        return f"{killed}, {found.lost} batches lost, {found.twice} twice"
+    return f"{killed}, and not every answer is right"
 
 
 def header(found: Found, title: str) -> str:
@@ -87,8 +88,11 @@ def header(found: Found, title: str) -> str:
     )
     all_facts = [
         (f"{found.dependencies:,}", f"edges, in {found.batches} durable batches"),
-        (f"{len(found.shards)}", f"shards on as many workers; {found.packages:,} vertices"),
-        *((f"{kill.open_seconds:.2g} s", f"until {_what(kill)} open again, of {kill.during.split(' were')[0]}") for kill in found.kills),
+        (f"{found.packages:,}", f"vertices, in {len(found.shards)} shards"),
+        *(
+            (f"{kill.open_seconds:.2g} s", f"until {_what(kill)} open again after the {ordinal} kill")
+            for kill, ordinal in zip(found.kills, ("first", "second"), strict=True)
+        ),
         (f"{found.lost + found.twice}", "batches lost or there twice"),
     ]
     facts = "".join(f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for value, label in all_facts)
@@ -102,7 +106,15 @@ of PageRank. The data: {escape(found.source)}.</p></div>
 def ingest(found: Found) -> str:
     """Return the section about the kill while edges came in."""
     kill = found.kills[0]
-    again = f" {found.again} batches were sent again, for their worker could not know; their names were known." if found.again else ""
+    again = (
+        f" Shares that were not at their end began anew: {found.again} of their batches had a version under their name already, and were passed over."
+        if found.again else ""
+    )
+    missing = sum(kill.at < one.at < _opened(kill) for one in found.acknowledged)
+    known = (
+        " A stroke in the pale field is a batch that was durable on all shards before the kill; its worker asked again, and was told so."
+        if missing else ""
+    )
     words = (
         f"Each worker reads its shares of the edges and sends batches to all shards. A batch is acknowledged when it is durable on every"
         f" shard that has a part of it. When {kill.during}, SIGKILL ended worker {kill.worker}, which had {listed(kill.held)}:"
@@ -115,7 +127,7 @@ def ingest(found: Found) -> str:
     figure = Figure(
         "Batches acknowledged, and who had which shard",
         "Above all batches over time, below the workers: bars show what each had open, and thin strokes the batches that it brought."
-        " The cross is SIGKILL; for as long as the pale field is wide, a shard was missing.",
+        f" The cross is SIGKILL; while the field is pale, a shard was missing.{known}",
         lambda width: charts.timeline(
             width,
             Timeline(
@@ -125,9 +137,12 @@ def ingest(found: Found) -> str:
         ),
     )
     code = f"""
-client = Client(LocalCluster(n_workers=4, threads_per_worker=1))
-graph = everedge.cluster.Graph(client, "graph", directed=True)
-graph.ingest("edges.parquet", batch={found.batch}, name="debian")
+cluster = LocalCluster(n_workers=4, threads_per_worker=1)
+graph = everedge.cluster.Graph(Client(cluster), "graph")
+shares = [dask.delayed(Share)("edges.parquet", groups)
+          for groups in divided]    # iterables of tables
+graph.ingest(dask.bag.from_delayed(shares), batch={found.batch},
+             name="debian")         # goes on where it was
 """
     return section("A kill in the middle of the ingest", words, [figure], code)
 
@@ -160,8 +175,7 @@ def once(found: Found) -> str:
     )
     code = """
 shard = everedge.Graph("graph/shard-0-of-4/graph", mode="r")
-edges = shard.snapshot().edges()
-edges.src, edges.dst
+shard.snapshot().edges()
 """
     return section("Every batch, once", words, [figure], code)
 
@@ -223,8 +237,7 @@ def supersteps(found: Found) -> str:
     calls = "\n".join(f"graph.{run.call}" for run in found.runs[1:])
     code = f"""
 {calls}
-rank.report.supersteps, rank.report.seconds
-rank.report.bytes_sent
+rank.report.supersteps, rank.report.bytes_sent
 """
     return section("What shards say to each other", words, [figure], code)
 
@@ -241,12 +254,11 @@ def one_machine(found: Found) -> str:
         f"<td>{'0' if not run.largest_difference else f'{run.largest_difference:.0e}'}</td></tr>"
         for run in found.runs
     )
-    said = "".join(f"<p>{_TITLES[run.kernel]}: {escape(run.outcome)}.</p>" for run in found.runs)
+    said = "".join(f'<p class="found"><b>{_TITLES[run.kernel]}:</b> {escape(run.outcome)}.</p>' for run in found.runs)
     table = (
         '<figure><h3>Answers side by side</h3><div class="table"><table><tr><th class="name">kernel</th><th>4 shards</th><th>one machine</th>'
-        f'<th>largest difference</th></tr>{rows}</table></div><figcaption>Time of all supersteps, time of one machine with all its threads, and'
+        f'<th>difference</th></tr>{rows}</table></div>{said}<figcaption>Time of all supersteps, time of one machine with all its threads, and'
         " by how much values of a vertex differ at most; of ranks, in parts of the rank.</figcaption></figure>"
-        f'<div class="words">{said}</div>'
     )
     code = """
 one = everedge.Graph("one", medium="dram", ids="dense")
@@ -306,8 +318,8 @@ def section(title: str, words: str, figures: Sequence[Figure | str], code: str) 
     """Return a heading with words and the lines of Python, and figures beside them."""
     shown = "".join(one if isinstance(one, str) else one.html() for one in figures)
     return (
-        f'<section><div class="words"><h2>{escape(title)}</h2><p>{escape(words)}</p><pre><code>{escape(code.strip())}</code></pre></div>'
-        f'<div class="figures">{shown}</div></section>'
+        f'<section><div class="words"><h2>{escape(title)}</h2><p>{escape(words)}</p></div>'
+        f'<div class="figures">{shown}<pre><code>{escape(code.strip())}</code></pre></div></section>'
     )
 
 
@@ -334,7 +346,8 @@ def _reopening(kill: Kill) -> str:
     others = {opened.worker for opened in kill.opened}
     by = f"Worker {first.worker}" if len(others) == 1 else "Other workers"
     it = "it" if len(kill.held) == 1 else "both" if len(kill.held) == 2 else "all of it"
-    return f"{by} opened {it} from disk {kill.open_seconds:.2g} s later, and after {kill.went_on - kill.at:.2g} s the work went on."
+    waiting = ", for a worker gives a connection up after 3 s" if kill.open_seconds > 2.5 else ""
+    return f"{by} opened {it} from disk {kill.open_seconds:.2g} s later{waiting}; {kill.went_on - kill.at:.2g} s after the kill the work went on."
 
 
 def _what(kill: Kill) -> str:

@@ -192,7 +192,7 @@ def ask(shards: everedge.cluster.Graph, watch: Watch, found: Found, graph: Data,
         snapshot = one.snapshot()
         start = graph.number(PACKAGE)
         questions: list[tuple[str, dict[str, Any], str]] = [
-            ("pagerank", {"tolerance": TOLERANCE}, f"pagerank(tolerance={TOLERANCE})"),
+            ("pagerank", {"tolerance": TOLERANCE}, "pagerank(tolerance=1e-9)"),
             ("bfs", {"source": start}, f'bfs(source=number["{PACKAGE}"])'),
             ("wcc", {}, "wcc()"),
             ("kcore", {}, "kcore()"),
@@ -236,7 +236,7 @@ def outcome(kernel: str, answer: Any, graph: Data) -> str:
         sizes = np.unique(values, return_counts=True)[1]
         return f"{sizes.size} components; the largest has {int(sizes.max()):,} packages"
     core = int(values.max())
-    return f"{int((values == core).sum())} packages that each have {core} of the others as neighbors"
+    return f"the densest core: {int((values == core).sum())} packages with {core} edges or more each among themselves"
 
 
 def same(run: Run) -> str:

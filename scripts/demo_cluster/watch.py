@@ -12,7 +12,7 @@ from typing import Any
 from distributed import Client, Scheduler
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-from demo_cluster.data import ACKNOWLEDGED
+from demo_cluster.data import ACKNOWLEDGED, ready
 from demo_cluster.found import Acknowledged, Kill, Opened, Superstep, Worker
 
 SUPERSTEPS = "everedge"
@@ -50,7 +50,7 @@ class Watch(SchedulerPlugin):
 
     def learn_pids(self, client: Client) -> None:
         """Ask all workers for their processes."""
-        for address, pid in client.run(os.getpid, on_error="ignore").items():
+        for address, pid in client.run(ready, on_error="ignore").items():
             self._worker(address).pid = pid
 
     def kill_at_batch(self, count: int, batches: int, what: str) -> None:
@@ -111,7 +111,7 @@ class Watch(SchedulerPlugin):
             self.kills[-1].went_on = at
         if self._kill_at_step and (done["superstep"], done["kernel"]) == self._kill_at_step[:2]:
             (step, kernel, what), self._kill_at_step = self._kill_at_step, None
-            self._kill(what, f"{step} supersteps of {kernel} were done")
+            self._kill(what, f"{step} supersteps were done")
 
     def _kill(self, what: str, during: str) -> None:
         worker = self.holder(what)
