@@ -190,7 +190,7 @@ def _kill_line(drawing: Drawing, of: Timeline, at: Point, reach: Point, right: f
 
 
 def _lane(drawing: Drawing, lane: Lane, x: Callable[[float], float], top: float, rows: int) -> None:
-    drawing.text("tick", "start", (_LEFT, top + 11), lane.label)
+    drawing.text("lane", "start", (_LEFT, top + 11), lane.label)
     middle = top + _LABEL_HEIGHT + rows * (_BAR_HEIGHT + _BAR_GAP)
     if not rows:
         drawing.line("alive", (x(lane.begun), top + _LABEL_HEIGHT - 3), (x(lane.ended), top + _LABEL_HEIGHT - 3))
@@ -273,7 +273,7 @@ class Bar:
 def bars(width: float, all_bars: Sequence[Bar]) -> Drawing:
     """Draw bars from top to bottom, the longest as wide as there is room."""
     row, thick, gap = 26.0, 16.0, 8.0
-    left = min(max((text_width(bar.name) for bar in all_bars), default=0.0), width * 0.42) + gap
+    left = min(1.05 * max((text_width(bar.name) for bar in all_bars), default=0.0), width * 0.45) + gap
     right = width - max((text_width(bar.shown) * 1.16 for bar in all_bars), default=0.0) - gap
     full = max((sum(length for _, length, _ in bar.parts) for bar in all_bars), default=1.0) or 1.0
     drawing = Drawing(width, row * len(all_bars) + 4)

@@ -31,12 +31,17 @@ svg .kill-text { fill: var(--orange); font-weight: 600; }
 .rug { stroke: var(--ink); stroke-width: 1; opacity: 0.6; fill: none; }
 .before { fill: var(--warm); } .after { fill: var(--cool); }
 .part { fill: var(--blue); } .part-shared { fill: var(--blue-pale); }
+.keyed { white-space: nowrap; }
+svg .lane { fill: var(--soft); paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
 .key { display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin-right: 5px; }
 .figures { align-content: start; gap: 26px; }
 .figures pre { margin: 0; font-size: 12.5px; line-height: 1.5; }
 .found { margin-top: 14px; font-size: 15px; color: var(--soft); }
 .found b { color: var(--ink); font-weight: 600; }
-@media screen and (max-width: 640px) { th, td { padding-right: 8px; } table { font-size: 12px; } }
+@media screen and (max-width: 640px) {
+  th, td { padding-right: 8px; }
+  table, .figures pre { font-size: 12px; }
+}
 """
 
 
@@ -137,12 +142,11 @@ def ingest(found: Found) -> str:
         ),
     )
     code = f"""
-cluster = LocalCluster(n_workers=4, threads_per_worker=1)
-graph = everedge.cluster.Graph(Client(cluster), "graph")
-shares = [dask.delayed(Share)("edges.parquet", groups)
-          for groups in divided]    # iterables of tables
-graph.ingest(dask.bag.from_delayed(shares), batch={found.batch},
-             name="debian")         # goes on where it was
+client = Client(LocalCluster(n_workers=4))
+graph = everedge.cluster.Graph(client, "g")
+# A share is an iterable of tables.
+edges = dask.bag.from_delayed(shares)
+graph.ingest(edges, batch={found.batch}, name="debian")
 """
     return section("A kill in the middle of the ingest", words, [figure], code)
 
@@ -159,8 +163,7 @@ def once(found: Found) -> str:
     )
     figure = Figure(
         "Edges by shard",
-        '<span class="key" style="background:var(--blue)"></span>both ends in the shard &nbsp; '
-        '<span class="key" style="background:var(--blue-pale)"></span>the other end belongs to another shard, which has the edge, too',
+        f"{_key('--blue', 'both ends')} in the shard &nbsp; {_key('--blue-pale', 'the other')} end belongs to another shard, which has the edge, too",
         lambda width: charts.bars(
             width,
             [
@@ -174,7 +177,8 @@ def once(found: Found) -> str:
         ),
     )
     code = """
-shard = everedge.Graph("graph/shard-0-of-4/graph", mode="r")
+path = "g/shard-0-of-4/graph"
+shard = everedge.Graph(path, mode="r")
 shard.snapshot().edges()
 """
     return section("Every batch, once", words, [figure], code)
@@ -230,14 +234,15 @@ def supersteps(found: Found) -> str:
     ]
     figure = Figure(
         "Each superstep",
-        '<span class="key" style="background:var(--blue)"></span>upwards: bytes that shards sent before it &nbsp; '
-        '<span class="key" style="background:var(--orange)"></span>downwards: how long it took. Each kernel has scales of its own.',
+        f"{_key('--blue', 'upwards:')} bytes that shards sent before it &nbsp; {_key('--orange', 'downwards:')} how long it took."
+        " Each kernel has scales of its own.",
         lambda width: charts.supersteps(width, steps),
     )
     calls = "\n".join(f"graph.{run.call}" for run in found.runs[1:])
     code = f"""
 {calls}
-rank.report.supersteps, rank.report.bytes_sent
+rank.report.supersteps
+rank.report.bytes_sent
 """
     return section("What shards say to each other", words, [figure], code)
 
@@ -261,7 +266,7 @@ def one_machine(found: Found) -> str:
         " by how much values of a vertex differ at most; of ranks, in parts of the rank.</figcaption></figure>"
     )
     code = """
-one = everedge.Graph("one", medium="dram", ids="dense")
+one = everedge.Graph("one", medium="dram")
 one.add_edges(src, dst)
 one.snapshot().kcore()
 """
@@ -328,6 +333,11 @@ def footer(found: Found) -> str:
     facts = {"everedge": found.version, "machine": found.machine, "date": found.date, "data": found.source}
     said = "".join(f"<div><dt>{label}</dt><dd>{escape(value)}</dd></div>" for label, value in facts.items())
     return f"<dl>{said}</dl><p>To repeat this run:</p><pre><code>make demo-cluster</code></pre>"
+
+
+def _key(color: str, words: str) -> str:
+    """Return the first words about a color, and the color before them."""
+    return f'<span class="keyed"><span class="key" style="background:var({color})"></span>{words}</span>'
 
 
 def _label(found: Found, number: int, kill: Kill, start: float) -> str:

@@ -96,10 +96,10 @@ def play(root: Path, output: Path, batches: int) -> Found:
     style = (root / "crates/everedge-bench/src/page/style.css").read_text()
     (place / "report.html").write_text(page.render(found, style))
     (place / "report.json").write_text(json.dumps(dataclasses.asdict(found), indent=1))
-    say("report", str(place / "report.html"))
+    say("report", str(output / "cluster/report.html"))
     print(
         f"\nAll of it took {found.seconds:.0f} s. The graph stays, a shard each an ordinary graph:\n"
-        f"  everedge stats {place / 'graph' / f'shard-0-of-{WORKERS}' / 'graph'}"
+        f"  everedge stats {output / 'cluster/graph' / f'shard-0-of-{WORKERS}' / 'graph'}"
     )
     return found
 
