@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +38,10 @@ class Data:
 
 
 def ready() -> int:
-    """Return the process of a worker that has imported what it needs to read and to send edges."""
+    """Return the process of a worker, which has imported then what it needs to read edges."""
+    importlib.import_module("dask.bag")
+    # The first column that becomes an array brings pandas along.
+    np.asarray(pyarrow.table({"src": [0]})["src"])
     return os.getpid()
 
 

@@ -14,6 +14,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +210,7 @@ def ask(shards: everedge.cluster.Graph, watch: Watch, found: Found, graph: Data,
             here, there = (np.asarray(values, np.float64) for values in (answer.values, expected.values))
             difference = np.abs(here - there) / (there if kernel == "pagerank" else 1)
             steps = [step.at for step in watch.supersteps[steps_before:]][-report.supersteps :]
-            between = [later - before for before, later in zip(steps, steps[1:], strict=False)]
+            between = [later - before for before, later in pairwise(steps)]
             first = max(report.seconds - sum(between), 0.0)
             run = Run(
                 kernel, call, outcome(kernel, answer, graph), begun, ended, report.tries, report.seconds,

@@ -110,7 +110,7 @@ class Watch(SchedulerPlugin):
         if self.kills and not self.kills[-1].went_on and _is_open(self.kills[-1], at):
             self.kills[-1].went_on = at
         if self._kill_at_step and (done["superstep"], done["kernel"]) == self._kill_at_step[:2]:
-            (step, kernel, what), self._kill_at_step = self._kill_at_step, None
+            (step, _, what), self._kill_at_step = self._kill_at_step, None
             self._kill(what, f"{step} supersteps were done")
 
     def _kill(self, what: str, during: str) -> None:
