@@ -88,8 +88,8 @@ def header(found: Found, title: str) -> str:
     hovers = [f"batch {one.batch}: acknowledged after {one.at - found.ingest_begun:.2f} s" for one in done]
     picture = charts.sunflower(_HERO, kinds, hovers).html("hero", "A dot for each batch")
     caption = (
-        f"A dot for each of {len(done)} durable batches, from the middle outwards in the order in which workers had them acknowledged:"
-        f" {kinds.count('before')} before a worker was killed, {kinds.count('after')} after."
+        f"A dot for each of {len(done)} durable batches, from the middle outwards in the order in which workers had them"
+        f" acknowledged: {kinds.count('before')} before a worker was killed, {kinds.count('after')} after."
     )
     all_facts = [
         (f"{found.dependencies:,}", f"edges, in {found.batches} durable batches"),
@@ -112,18 +112,20 @@ def ingest(found: Found) -> str:
     """Return the section about the kill while edges came in."""
     kill = found.kills[0]
     again = (
-        f" Shares that were not at their end began anew: {found.again} of their batches had a version under their name already, and were passed over."
+        f" Shares that were not at their end began anew: {found.again} of their batches had a version under their name"
+        " already, and were passed over."
         if found.again else ""
     )
     missing = sum(kill.at < one.at < _opened(kill) for one in found.acknowledged)
     known = (
-        " A stroke in the pale field is a batch that was durable on all shards before the kill; its worker asked again, and was told so."
+        " A stroke in the pale field is a batch that was durable on all shards before the kill; its worker asked again, and"
+        " was told so."
         if missing else ""
     )
     words = (
-        f"Each worker reads its shares of the edges and sends batches to all shards. A batch is acknowledged when it is durable on every"
-        f" shard that has a part of it. When {kill.during}, SIGKILL ended worker {kill.worker}, which had {listed(kill.held)}:"
-        f" nobody can add a batch without it. {_reopening(kill)}{again}"
+        "Each worker reads its shares of the edges and sends batches to all shards. A batch is acknowledged when it is"
+        f" durable on every shard that has a part of it. When {kill.during}, SIGKILL ended worker {kill.worker}, which had"
+        f" {listed(kill.held)}: nobody can add a batch without it. {_reopening(kill)}{again}"
     )
     counted = [one.at for one in sorted(found.acknowledged, key=lambda one: one.at)]
     curve = [(found.ingest_begun, 0.0)]
@@ -131,8 +133,8 @@ def ingest(found: Found) -> str:
         curve += [(at, number - 1.0), (at, float(number))]
     figure = Figure(
         "Batches acknowledged, and who had which shard",
-        "Above all batches over time, below the workers: bars show what each had open, and thin strokes the batches that it brought."
-        f" The cross is SIGKILL; while the field is pale, a shard was missing.{known}",
+        "Above all batches over time, below the workers: bars show what each had open, and thin strokes the batches that it"
+        f" brought. The cross is SIGKILL; while the field is pale, a shard was missing.{known}",
         lambda width: charts.timeline(
             width,
             Timeline(
@@ -158,12 +160,14 @@ def once(found: Found) -> str:
     else:
         verdict = f"Each of the {found.dependencies:,} edges is there, and each once: no batch is missing, and none came twice."
     words = (
-        f"After the kill, the directories of the shards are read, and each edge is counted. {verdict} A shard has every edge that begins"
-        f" or ends at one of its vertices, and vertex v belongs to shard v mod {len(found.shards)}; so an edge between two shards is in both."
+        f"After the kill, the directories of the shards are read, and each edge is counted. {verdict} A shard has every edge"
+        f" that begins or ends at one of its vertices, and vertex v belongs to shard v mod {len(found.shards)}; so an edge"
+        " between two shards is in both."
     )
     figure = Figure(
         "Edges by shard",
-        f"{_key('--blue', 'both ends')} in the shard &nbsp; {_key('--blue-pale', 'the other')} end belongs to another shard, which has the edge, too",
+        f"{_key('--blue', 'both ends')} in the shard &nbsp; {_key('--blue-pale', 'the other')} end belongs to another shard,"
+        " which has the edge, too",
         lambda width: charts.bars(
             width,
             [
@@ -189,8 +193,9 @@ def pagerank(found: Found) -> str:
     kill, run = found.kills[1], found.runs[0]
     words = (
         f"All shards answer from the same version, superstep by superstep. When {kill.during}, SIGKILL ended worker"
-        f" {kill.worker}, which had {listed(kill.held)}. {_reopening(kill)} PageRank was begun again, for it had worked too short a time to save what"
-        f" it knew, which it does every ten seconds; all {len(run.bytes_sent)} supersteps of the second try took {run.seconds:.1f} s."
+        f" {kill.worker}, which had {listed(kill.held)}. {_reopening(kill)} PageRank was begun again, for it had worked too"
+        f" short a time to save what it knew, which it does every ten seconds; all {len(run.bytes_sent)} supersteps of the"
+        f" second try took {run.seconds:.1f} s."
     )
     curves: list[list[tuple[float, float]]] = [[(run.begun, 0.0)]]
     for step in found.supersteps:
@@ -200,8 +205,8 @@ def pagerank(found: Found) -> str:
             curves[-1].append((step.at, float(step.step)))
     figure = Figure(
         "Supersteps of PageRank, and who had which shard",
-        "Above the supersteps that all shards have done, below the workers. What the killed worker had open goes to others; a new process takes"
-        " its place, and may open a shard the next time.",
+        "Above the supersteps that all shards have done, below the workers. What the killed worker had open goes to others;"
+        " a new process takes its place, and may open a shard the next time.",
         lambda width: charts.timeline(
             width,
             Timeline(
@@ -220,13 +225,15 @@ def supersteps(found: Found) -> str:
     """Return the section about what shards say to each other."""
     most = max(found.runs, key=lambda run: max(run.bytes_sent, default=0))
     words = (
-        "In a superstep each shard works on its own vertices, and then tells the others what they need to know of those that they see as the"
-        f" ends of their edges. At most that was {charts.sized(max(most.bytes_sent))} in one superstep, all shards together. A search says"
-        " little, for it names only vertices that it has just met; components and cores fall silent as they come to an end."
+        "In a superstep each shard works on its own vertices, and then tells the others what they need to know of those"
+        f" that they see as the ends of their edges. At most that was {charts.sized(max(most.bytes_sent))} in one superstep,"
+        " all shards together. A search says little, for it names only vertices that it has just met; components and cores"
+        " fall silent as they come to an end."
     )
     steps = [
         Steps(
-            f"{_TITLES[run.kernel]}: {len(run.bytes_sent)} supersteps, {charts.sized(sum(run.bytes_sent))}, {run.seconds:.2f} s",
+            f"{_TITLES[run.kernel]}: {len(run.bytes_sent)} supersteps, {charts.sized(sum(run.bytes_sent))},"
+            f" {run.seconds:.2f} s",
             run.bytes_sent,
             run.step_seconds,
         )
@@ -234,8 +241,8 @@ def supersteps(found: Found) -> str:
     ]
     figure = Figure(
         "Each superstep",
-        f"{_key('--blue', 'upwards:')} bytes that shards sent before it &nbsp; {_key('--orange', 'downwards:')} how long it took."
-        " Each kernel has scales of its own.",
+        f"{_key('--blue', 'upwards:')} bytes that shards sent before it &nbsp; {_key('--orange', 'downwards:')} how long it"
+        " took. Each kernel has scales of its own.",
         lambda width: charts.supersteps(width, steps),
     )
     calls = "\n".join(f"graph.{run.call}" for run in found.runs[1:])
@@ -251,8 +258,9 @@ def one_machine(found: Found) -> str:
     """Return the section about the answers."""
     equal = sum(run.is_equal for run in found.runs)
     words = (
-        f"The same edges in one graph in memory, asked the same: {equal} of {len(found.runs)} answers are equal at every vertex, ranks to the rounding"
-        " of sums. A graph this small is quicker on one machine; shards are for graphs and rates of edges that one machine has no room for."
+        f"The same edges in one graph in memory, asked the same: {equal} of {len(found.runs)} answers are equal at every"
+        " vertex, ranks to the rounding of sums. A graph this small is quicker on one machine; shards are for graphs and"
+        " rates of edges that one machine has no room for."
     )
     rows = "".join(
         f'<tr><td class="name">{_TITLES[run.kernel]}</td><td>{run.seconds:.2f} s</td><td>{_short(run.one_seconds)}</td>'
@@ -261,8 +269,9 @@ def one_machine(found: Found) -> str:
     )
     said = "".join(f'<p class="found"><b>{_TITLES[run.kernel]}:</b> {escape(run.outcome)}.</p>' for run in found.runs)
     table = (
-        '<figure><h3>Answers side by side</h3><div class="table"><table><tr><th class="name">kernel</th><th>4 shards</th><th>one machine</th>'
-        f'<th>difference</th></tr>{rows}</table></div>{said}<figcaption>Time of all supersteps, time of one machine with all its threads, and'
+        '<figure><h3>Answers side by side</h3><div class="table"><table><tr><th class="name">kernel</th><th>4 shards</th>'
+        f"<th>one machine</th><th>difference</th></tr>{rows}</table></div>{said}"
+        "<figcaption>Time of all supersteps, time of one machine with all its threads, and"
         " by how much values of a vertex differ at most; of ranks, in parts of the rank.</figcaption></figure>"
     )
     code = """
@@ -280,10 +289,11 @@ def ranking(found: Found) -> str:
         "Follow dependencies at random, now and then starting anew at any package: PageRank is how often each one is visited."
         f" {name} takes {rank:.1%} of all visits. The shards know packages by number; names are put back at the end."
     )
+    ranked = [Bar(name, [("bar", rank, f"{rank:.2%}")], f"{rank:.2%}") for name, rank in found.ranking]
     figure = Figure(
         "The most depended-on packages",
         "Share of the total PageRank that each package collects.",
-        lambda width: charts.bars(width, [Bar(name, [("bar", rank, f"{rank:.2%}")], f"{rank:.2%}") for name, rank in found.ranking]),
+        lambda width: charts.bars(width, ranked),
     )
     code = f"""
 rank = graph.{found.runs[0].call}
@@ -357,7 +367,8 @@ def _reopening(kill: Kill) -> str:
     by = f"Worker {first.worker}" if len(others) == 1 else "Other workers"
     it = "it" if len(kill.held) == 1 else "both" if len(kill.held) == 2 else "all of it"
     waiting = ", for a worker gives a connection up after 3 s" if kill.open_seconds > 2.5 else ""
-    return f"{by} opened {it} from disk {kill.open_seconds:.2g} s later{waiting}; {kill.went_on - kill.at:.2g} s after the kill the work went on."
+    opened = f"{by} opened {it} from disk {kill.open_seconds:.2g} s later{waiting}"
+    return f"{opened}; {kill.went_on - kill.at:.2g} s after the kill the work went on."
 
 
 def _what(kill: Kill) -> str:

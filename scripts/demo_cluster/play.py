@@ -14,17 +14,20 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import dask
 import dask.bag
-import numpy as np
-from distributed import Client, LocalCluster
-
 import everedge
 import everedge.cluster
+import numpy as np
+from dask.delayed import delayed
+from distributed import Client, LocalCluster
+from everedge.cluster import _kernels
+
 from demo_cluster import data, page
 from demo_cluster.data import Data, Share
 from demo_cluster.found import Acknowledged, Found, Run, ShardEdges
@@ -67,6 +70,8 @@ def play(root: Path, output: Path, batches: int) -> Found:
         # A worker that is gone is noticed soon.
         "distributed.comm.timeouts.connect": "3s",
     }
+    # A graph says four times a second how far a kernel is; the page shows every superstep.
+    _kernels._TELL_SECONDS = 0.0
     watch = Watch(say)
     with (
         quiet(place / "dask.log"),
@@ -143,7 +148,7 @@ def ingest(shards: everedge.cluster.Graph, watch: Watch, found: Found, place: Pa
     starts = range(0, found.batches, each)
     path = str(place / "edges.parquet")
     shares = [
-        dask.delayed(Share)(path, range(at, min(at + each, found.batches)), found.batch) for at in starts
+        delayed(Share)(path, range(at, min(at + each, found.batches)), found.batch) for at in starts
     ]
     watch.kill_at_batch(found.batches * 2 // 5, found.batches, f"shard {shards.num_shards - 2}")
     found.ingest_begun = watch.now()
@@ -254,4 +259,4 @@ def machine() -> str:
     model = platform.processor() or platform.machine()
     with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
         model = next((line.partition(": ")[2].strip() for line in file if line.startswith("model name")), model)
-    return f"{model}, {os.cpu_count()} processors; Python {platform.python_version()}, Dask {dask.__version__}"
+    return f"{model}, {os.cpu_count()} processors; Python {platform.python_version()}, Dask {version("distributed")}"

@@ -109,9 +109,9 @@ class Watch(SchedulerPlugin):
         self.supersteps.append(Superstep(done["kernel"], done["superstep"], at))
         if self.kills and not self.kills[-1].went_on and _is_open(self.kills[-1], at):
             self.kills[-1].went_on = at
-        if self._kill_at_step and (done["superstep"], done["kernel"]) == self._kill_at_step[:2]:
-            (step, _, what), self._kill_at_step = self._kill_at_step, None
-            self._kill(what, f"{step} supersteps were done")
+        if self._kill_at_step and done["kernel"] == self._kill_at_step[1] and done["superstep"] >= self._kill_at_step[0]:
+            what, self._kill_at_step = self._kill_at_step[2], None
+            self._kill(what, f"{done['superstep']} supersteps were done")
 
     def _kill(self, what: str, during: str) -> None:
         worker = self.holder(what)
