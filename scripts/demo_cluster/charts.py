@@ -198,7 +198,7 @@ def _lane(drawing: Drawing, lane: Lane, x: Callable[[float], float], top: float,
         start, end = x(span.start), x(span.end)
         y = top + _LABEL_HEIGHT + row * (_BAR_HEIGHT + _BAR_GAP)
         drawing.rect(span.kind, (start, y), (max(end - start, 2.0), _BAR_HEIGHT), f"{lane.label}: {span.label}")
-        if end - start > text_width(span.label) + 8:
+        if end - start > text_width(span.label) + 14:
             drawing.text("on-bar", "start", (start + 6, y + 12.5), span.label)
     drawing.ticks("rug", map(x, lane.marks), middle, _RUG_HEIGHT - 3)
     if lane.is_killed:

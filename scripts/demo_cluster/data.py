@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import everedge.cluster
 import numpy as np
 import numpy.typing as npt
 import pyarrow
 import pyarrow.parquet
 from distributed import get_worker
+
+import everedge
 
 FILE = "debian-12-dependencies.tsv.zst"
 ACKNOWLEDGED = "acknowledged"

@@ -118,8 +118,8 @@ def ingest(found: Found) -> str:
     )
     missing = sum(kill.at < one.at < _opened(kill) for one in found.acknowledged)
     known = (
-        " A stroke in the pale field is a batch that was durable on all shards before the kill; its worker asked again, and"
-        " was told so."
+        " A stroke in the field is a batch that was durable on all shards before the kill; its worker asked again, and was"
+        " told so."
         if missing else ""
     )
     words = (
@@ -134,7 +134,7 @@ def ingest(found: Found) -> str:
     figure = Figure(
         "Batches acknowledged, and who had which shard",
         "Above all batches over time, below the workers: bars show what each had open, and thin strokes the batches that it"
-        f" brought. The cross is SIGKILL; while the field is pale, a shard was missing.{known}",
+        f" brought. The cross is SIGKILL, and the field behind the chart the time until the shard was open again.{known}",
         lambda width: charts.timeline(
             width,
             Timeline(
@@ -366,7 +366,7 @@ def _reopening(kill: Kill) -> str:
     others = {opened.worker for opened in kill.opened}
     by = f"Worker {first.worker}" if len(others) == 1 else "Other workers"
     it = "it" if len(kill.held) == 1 else "both" if len(kill.held) == 2 else "all of it"
-    waiting = ", for a worker gives a connection up after 3 s" if kill.open_seconds > 2.5 else ""
+    waiting = ", when the other workers had given up reaching it" if kill.open_seconds > 1 else ""
     opened = f"{by} opened {it} from disk {kill.open_seconds:.2g} s later{waiting}"
     return f"{opened}; {kill.went_on - kill.at:.2g} s after the kill the work went on."
 

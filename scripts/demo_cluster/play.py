@@ -21,17 +21,17 @@ from typing import Any
 
 import dask
 import dask.bag
-import everedge
-import everedge.cluster
 import numpy as np
 from dask.delayed import delayed
 from distributed import Client, LocalCluster
-from everedge.cluster import _kernels
 
+import everedge
+import everedge.cluster
 from demo_cluster import data, page
 from demo_cluster.data import Data, Share
 from demo_cluster.found import Acknowledged, Found, Run, ShardEdges
 from demo_cluster.watch import Watch
+from everedge.cluster import _kernels
 
 WORKERS = 4
 SHARES = 8
@@ -96,6 +96,8 @@ def play(root: Path, output: Path, batches: int) -> Found:
             client.wait_for_workers(WORKERS)
             watch.learn_pids(client)
             ask(shards, watch, found, graph, say)
+    # What workers keep there goes with them, but not of those that were killed.
+    shutil.rmtree(place / "dask", ignore_errors=True)
     found.workers, found.opened, found.kills = watch.workers, watch.opened, watch.kills
     found.acknowledged, found.supersteps, found.again = watch.acknowledged, watch.supersteps, watch.again
     found.seconds = time.time() - begun
@@ -259,4 +261,5 @@ def machine() -> str:
     model = platform.processor() or platform.machine()
     with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
         model = next((line.partition(": ")[2].strip() for line in file if line.startswith("model name")), model)
-    return f"{model}, {os.cpu_count()} processors; Python {platform.python_version()}, Dask {version("distributed")}"
+    dask_version = version("distributed")
+    return f"{model}, {os.cpu_count()} processors; Python {platform.python_version()}, Dask {dask_version}"
