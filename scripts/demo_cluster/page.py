@@ -248,7 +248,7 @@ def supersteps(found: Found) -> str:
     calls = "\n".join(f"graph.{run.call}" for run in found.runs[1:])
     code = f"""
 {calls}
-rank.report.supersteps
+rank.report.iterations
 rank.report.bytes_sent
 """
     return section("What shards say to each other", words, [figure], code)

@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +28,8 @@ import everedge
 import everedge.cluster
 from demo_cluster import data, page
 from demo_cluster.data import Data, Share
-from demo_cluster.found import Acknowledged, Found, Run, ShardEdges
+from demo_cluster.found import Found, Run, ShardEdges
 from demo_cluster.watch import Watch
-from everedge.cluster import _kernels
 
 WORKERS = 4
 SHARES = 8
@@ -70,8 +68,6 @@ def play(root: Path, output: Path, batches: int) -> Found:
         # A worker that is gone is noticed soon.
         "distributed.comm.timeouts.connect": "3s",
     }
-    # A graph says four times a second how far a kernel is; the page shows every superstep.
-    _kernels._TELL_SECONDS = 0.0
     watch = Watch(say)
     with (
         quiet(place / "dask.log"),
@@ -80,13 +76,13 @@ def play(root: Path, output: Path, batches: int) -> Found:
             n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL,
             local_directory=str(place / "dask"), plugins=[],
         ) as cluster,
-        Client(cluster) as client,
+        Client(cluster, direct_to_workers=True) as client,
     ):
         for address in sorted(cluster.scheduler.workers):
             watch.add_worker(cluster.scheduler, address)
         cluster.scheduler.add_plugin(watch)
         watch.listen(client)
-        watch.learn_pids(client)
+        watch.make_ready(client)
         pids = ", ".join(str(worker.pid) for worker in watch.workers)
         say("workers", f"{WORKERS} processes of Dask on this machine: {pids}")
         with everedge.cluster.Graph(client, place / "graph", directed=True) as shards:
@@ -94,7 +90,7 @@ def play(root: Path, output: Path, batches: int) -> Found:
             ingest(shards, watch, found, place, say)
             count_edges(found, graph, place / "graph", shards.num_shards, say)
             client.wait_for_workers(WORKERS)
-            watch.learn_pids(client)
+            watch.make_ready(client)
             ask(shards, watch, found, graph, say)
     # What workers keep there goes with them, but not of those that were killed.
     shutil.rmtree(place / "dask", ignore_errors=True)
@@ -156,11 +152,7 @@ def ingest(shards: everedge.cluster.Graph, watch: Watch, found: Found, place: Pa
     found.ingest_begun = watch.now()
     done = shards.ingest(dask.bag.from_delayed(shares), batch=found.batch, name="debian")
     found.ingest_ended = watch.now()
-    known = {one.batch for one in watch.acknowledged}
-    # The call returns when all are acknowledged; of these, no other word has come.
-    watch.acknowledged += [
-        Acknowledged(batch, 0, found.ingest_ended) for batch in range(found.batches) if batch not in known
-    ]
+    watch.finish_batches(found.batches, found.ingest_ended)
     found.newest = shards.version
     seconds = found.ingest_ended - found.ingest_begun
     say("ingest", f"{done.edges:,} edges acknowledged in {seconds:.1f} s; the graph has version {found.newest}")
@@ -207,7 +199,7 @@ def ask(shards: everedge.cluster.Graph, watch: Watch, found: Found, graph: Data,
         ]
         watch.kill_at_step(KILL_AT_STEP, "pagerank", "versions")
         for kernel, parameters, call in questions:
-            begun, steps_before = watch.now(), len(watch.supersteps)
+            begun = watch.now()
             answer = getattr(shards, kernel)(**parameters)
             ended = watch.now()
             one_begun = time.perf_counter()
@@ -216,17 +208,16 @@ def ask(shards: everedge.cluster.Graph, watch: Watch, found: Found, graph: Data,
             report = answer.report
             here, there = (np.asarray(values, np.float64) for values in (answer.values, expected.values))
             difference = np.abs(here - there) / (there if kernel == "pagerank" else 1)
-            steps = [step.at for step in watch.supersteps[steps_before:]][-report.supersteps :]
-            between = [later - before for before, later in pairwise(steps)]
-            first = max(report.seconds - sum(between), 0.0)
+            sent = report.bytes_sent[:-1]
+            step_seconds = watch.step_seconds(kernel, report.iterations, len(sent), report.seconds)
             run = Run(
                 kernel, call, outcome(kernel, answer, graph), begun, ended, report.tries, report.seconds,
-                report.bytes_sent[: report.supersteps], [first, *between], one_seconds, float(difference.max()),
+                sent, step_seconds, one_seconds, float(difference.max()),
                 bool(np.array_equal(answer.ids, expected.ids) and difference.max() <= (1e-6 if kernel == "pagerank" else 0)),
             )
             found.runs.append(run)
             times = "" if run.tries == 1 else f", begun {run.tries} times"
-            say(kernel, f"{run.outcome}; {report.supersteps} supersteps{times}; {same(run)}")
+            say(kernel, f"{run.outcome}; {report.iterations} supersteps{times}; {same(run)}")
             if kernel == "pagerank":
                 best = np.argsort(-answer.values)[:RANKED]
                 found.ranking = [(str(graph.names[vertex]), float(answer.values[vertex])) for vertex in best]

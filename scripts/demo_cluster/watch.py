@@ -7,6 +7,7 @@ import re
 import signal
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from distributed import Client, Scheduler
@@ -48,8 +49,8 @@ class Watch(SchedulerPlugin):
         client.subscribe_topic(ACKNOWLEDGED, self._batch_done)
         client.subscribe_topic(SUPERSTEPS, self._superstep_done)
 
-    def learn_pids(self, client: Client) -> None:
-        """Ask all workers for their processes."""
+    def make_ready(self, client: Client) -> None:
+        """Make all workers ready, and learn which processes they are."""
         for address, pid in client.run(ready, on_error="ignore").items():
             self._worker(address).pid = pid
 
@@ -65,6 +66,26 @@ class Watch(SchedulerPlugin):
         """Return the worker that opened something last."""
         last = [opened for opened in self.opened if opened.what == what][-1]
         return self.workers[last.worker - 1]
+
+    def finish_batches(self, batches: int, at: float) -> None:
+        """Count the batches as acknowledged that the call which has returned brought, and of which nobody has said so."""
+        _wait(lambda: len(self._batches) >= batches - 1)
+        rest = set(range(batches)) - self._batches
+        self._batches |= rest
+        self.acknowledged += [Acknowledged(batch, 0, at) for batch in sorted(rest)]
+
+    def step_seconds(self, kernel: str, last: int, count: int, seconds: float) -> list[float]:
+        """Return how long each of the last supersteps took of a kernel that has answered, of so many seconds in all."""
+
+        def done() -> dict[int, float]:
+            return {step.step: step.at for step in self.supersteps if step.kernel == kernel}
+
+        _wait(lambda: last in done())
+        times = [at for step, at in done().items() if step > last - count]
+        if len(times) != count:
+            return [seconds / count] * count
+        between = [after - before for before, after in pairwise(times)]
+        return [max(seconds - sum(between), 0.0), *between][:count]
 
     # What the scheduler and the client call; none of it takes long.
 
@@ -122,6 +143,13 @@ class Watch(SchedulerPlugin):
 
     def _worker(self, address: str) -> Worker:
         return next(worker for worker in reversed(self.workers) if worker.address == address)
+
+
+def _wait(is_so: Callable[[], bool]) -> None:
+    """Wait for what is on its way, a second at most."""
+    until = time.monotonic() + 1
+    while not is_so() and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 def _is_open(kill: Kill, at: float) -> bool:
