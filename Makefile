@@ -11,11 +11,17 @@ PACKAGE := crates/everedge-python
 EXTENSION := $(PACKAGE)/python/everedge/_native.abi3.so
 WHEEL_TOOLS := target/wheel-tools
 
-.PHONY: demo test test-rust test-python networkx extension wheel wheel-test lint ratios valgrind guide bench verify soak clean
+.PHONY: demo demo-cluster test test-rust test-python networkx extension wheel wheel-test lint ratios valgrind guide bench verify soak clean
 
 # Builds, then shows the main job on real data and writes a report page.
 demo: $(EVEREDGE)
 	$(EVEREDGE) demo
+
+# Builds, then shows a graph in shards on four workers of Dask on this machine, of which it kills two, and writes a page.
+demo-cluster: $(VENV)/installed
+	$(CARGO) build --release --package everedge-python
+	cp target/release/libeveredge_python.so $(EXTENSION)
+	PYTHONPATH=$(CURDIR)/$(PACKAGE)/python:$(CURDIR)/scripts $(VENV)/bin/python -m demo_cluster
 
 $(EVEREDGE): FORCE
 	$(CARGO) build --release --package everedge-cli
