@@ -11,7 +11,7 @@ PACKAGE := crates/everedge-python
 EXTENSION := $(PACKAGE)/python/everedge/_native.abi3.so
 WHEEL_TOOLS := target/wheel-tools
 
-.PHONY: demo demo-cluster test test-rust test-python networkx extension wheel wheel-test lint ratios valgrind guide bench verify soak clean
+.PHONY: demo demo-cluster test test-rust test-python networkx extension wheel wheel-test lint ratios valgrind guide bench verify verify-cluster soak clean
 
 # Builds, then shows the main job on real data and writes a report page.
 demo: $(EVEREDGE)
@@ -116,6 +116,13 @@ verify:
 	EVEREDGE_EXPLORE_IMAGES=2000000 EVEREDGE_KILLS=10000 EVEREDGE_DAMAGE_STRIDE=1 \
 		$(CARGO) test --release --package everedge-explorer --package everedge-chunks \
 		--package everedge-cli -- --nocapture
+	$(MAKE) verify-cluster
+
+# Shards on workers of Dask: 200 runs with workers that are killed, and all real graphs on 2, 4 and 8 workers; an hour.
+verify-cluster: extension $(VENV)/installed
+	cd $(PACKAGE) && EVEREDGE_CLUSTER_KILLS=200 EVEREDGE_CLUSTER_WORKERS=2,4,8 \
+		PYTHONPATH=$(CURDIR)/$(PACKAGE)/python $(CURDIR)/$(VENV)/bin/python -m pytest \
+		tests/test_cluster.py tests/test_cluster_graphs.py
 
 # Writers, readers, deletions and compaction at once: ten minutes.
 soak:
