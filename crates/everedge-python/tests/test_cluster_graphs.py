@@ -22,7 +22,7 @@ import everedge.cluster
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 WORKERS = [int(count) for count in os.environ.get("EVEREDGE_CLUSTER_WORKERS", "2").split(",")]
-BYTES_MAX = 1 << 62 if "EVEREDGE_CLUSTER_WORKERS" in os.environ else 1 << 18
+BYTES_MAX = 1 << 62 if "EVEREDGE_CLUSTER_WORKERS" in os.environ else 1 << 16
 UNDIRECTED = ("facebook_combined", "ca-GrQc", "email-Enron", "musae-github", "deezer-RO", "road-", "philadelphia")
 ENDINGS = (".txt.gz", ".csv.gz", ".el.gz", ".gr.gz", ".cedge.gz", ".e", ".mtx", ".el", ".txt")
 

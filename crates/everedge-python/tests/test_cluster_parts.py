@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -43,7 +44,7 @@ def crash_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]
 
         return called
 
-    def tear_append(file: int, record: bytes) -> None:
+    def tear_append(file: int, path: str, record: bytes) -> None:
         os.write(file, record[: len(record) // 2])
 
     append = step(_durable.append, tear_append)
@@ -223,6 +224,34 @@ def test_a_batch_that_two_threads_stage_at_once_is_whole(tmp_path: Path) -> None
     assert not errors
     assert Staging(str(tmp_path / "staged")).get("b").columns[0].size == 3000
     assert os.listdir(tmp_path / "staged") == ["b"]
+
+
+def test_a_full_disk_and_a_failing_one_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = Versions(str(tmp_path / "versions"), SHARDS)
+    write, sync = os.write, os.fdatasync
+
+    def full(file: int, data: memoryview) -> int:
+        write(file, data[:5])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(everedge.NoSpaceError, match="make room"):
+        versions.commit(digest("a"), 1, versions.epoch, [0], 0)
+    monkeypatch.setattr(os, "write", write)
+    assert versions.commit(digest("a"), 1, versions.epoch, [0], 0)[0] == 1
+
+    def fail(file: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fdatasync", fail)
+    with pytest.raises(everedge.IoError, match="see to the disk"):
+        versions.commit(digest("b"), 1, versions.epoch, [0], 0)
+    monkeypatch.setattr(os, "fdatasync", sync)
+    with pytest.raises(everedge.PoisonedError):
+        versions.commit(digest("b"), 1, versions.epoch, [0], 0)
+    again = Versions(str(tmp_path / "versions"))
+    assert again.newest == 1
+    assert again.commit(digest("b"), 1, again.epoch, [0], 0)[0] == 2
 
 
 def test_what_was_applied_is_known_after_many_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

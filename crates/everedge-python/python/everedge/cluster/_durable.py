@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+from collections.abc import Iterator
 from uuid import uuid4
 
+from everedge._errors import IoError, NoSpaceError
 
-def append(file: int, record: bytes) -> None:
-    """Put a record after a file's end, durably. After an error nothing of it is left there, as far as the system says."""
+
+def append(file: int, path: str, record: bytes) -> None:
+    """Put a record after a file's end, durably. After an error nothing of it is left there, as far as the system says.
+
+    Raises `NoSpaceError`, `IoError`.
+    """
     start = os.fstat(file).st_size
     try:
-        write_all(file, [memoryview(record)])
-        os.fdatasync(file)
-    except OSError:
+        with _told(path):
+            write_all(file, [memoryview(record)])
+            os.fdatasync(file)
+    except (IoError, NoSpaceError):
         with contextlib.suppress(OSError):
             os.ftruncate(file, start)
         raise
@@ -27,21 +35,22 @@ def write_all(file: int, parts: list[memoryview]) -> None:
 
 
 def write_whole(path: str, parts: list[memoryview]) -> None:
-    """Write a file that is there as a whole, or is not there, durably."""
+    """Write a file that is there as a whole, or is not there, durably. Raises `NoSpaceError`, `IoError`."""
     # Another thread may write the same file now.
     part = f"{path}.{uuid4().hex[:8]}.part"
-    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        write_all(file, parts)
-        os.fdatasync(file)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(part)
-        raise
-    finally:
-        os.close(file)
-    os.replace(part, path)
-    sync_directory(os.path.dirname(path))
+    with _told(path):
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            write_all(file, parts)
+            os.fdatasync(file)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise
+        finally:
+            os.close(file)
+        os.replace(part, path)
+        sync_directory(os.path.dirname(path))
 
 
 def sync_directory(path: str) -> None:
@@ -51,3 +60,14 @@ def sync_directory(path: str) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+@contextlib.contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Say of an error which file it concerns, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NoSpaceError(f"no space is left to write `{path}`: make room, and try again") from error
+        raise IoError(f"cannot write `{path}`: {error}: see to the disk, and open the graph again") from error

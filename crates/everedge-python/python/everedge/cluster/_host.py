@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 import os
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from distributed import Actor, get_worker
 
-from everedge._errors import ClosedError, KernelError
+from everedge._errors import ClosedError, CorruptionError, KernelError
 from everedge.cluster._durable import write_whole
 from everedge.cluster._shard import Message, Options, Question, Shard
 from everedge.cluster._staging import Columns, Operation, checked
@@ -124,8 +125,14 @@ class VersionsHost(Host):
             os.makedirs(path, exist_ok=True)
             write_whole(options, [memoryview(json.dumps(asdict(created[1])).encode())])
         super().__init__(name, Versions(os.path.join(path, "versions"), created and created[0]), 1)
-        with open(options) as file:
-            self._options = Options(**json.load(file))
+        try:
+            with open(options) as file:
+                self._options = Options(**json.load(file))
+        except (OSError, ValueError, TypeError) as error:
+            self._held.close()
+            raise CorruptionError(
+                f"`{options}` does not say how the shards' graphs are made ({error}): restore it from a copy"
+            ) from error
 
     async def state(self) -> State:
         """Return what the log says as a whole."""
@@ -289,7 +296,9 @@ class Hosts:
         version, entries = _result(_call(self.versions, "commit", batch, edges, self.epoch, list(mine), since))
         applied = [_call(self.shards[shard], "apply", entries) for shard in mine]
         for one in applied:
-            _result(one)
+            # It is acknowledged. Why a shard cannot apply it now, whoever asks it next learns.
+            with contextlib.suppress(Exception):
+                _result(one)
         return version, edges
 
 

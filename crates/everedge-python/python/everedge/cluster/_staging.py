@@ -151,7 +151,7 @@ class Applied:
         """Note, durably, that a version is about to be applied to a graph that has taken so many updates."""
         if os.fstat(self._file).st_size >= _APPLIED_BYTES_MAX:
             self._begin_anew(updates)
-        append(self._file, _record(version, updates))
+        append(self._file, self._path, _record(version, updates))
 
     def close(self) -> None:
         """Close the file."""

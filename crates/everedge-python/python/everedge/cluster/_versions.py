@@ -9,7 +9,7 @@ import threading
 import zlib
 from dataclasses import dataclass
 
-from everedge._errors import CorruptionError, InvalidInputError
+from everedge._errors import CorruptionError, InvalidInputError, IoError, PoisonedError
 from everedge.cluster._durable import append, sync_directory
 from everedge.cluster._errors import StaleError
 
@@ -59,6 +59,7 @@ class Versions:
         self._committed: dict[str, tuple[int, int]] = {}
         """The version and the edges of each batch."""
         self._cuts = 0
+        self._failed: IoError | None = None
         self.epoch = 0
         self.shards = 0
         """How many shards the graph has; 0 in a log that was not created to its end."""
@@ -174,4 +175,11 @@ class Versions:
 
     def _append(self, kind: int, version: int, batch: str, edges: int, owners: int = 0) -> None:
         body = _RECORD.pack(version, self.epoch, kind, bytes.fromhex(batch), edges, owners, 0)[:-4]
-        append(self._file, body + struct.pack("<I", zlib.crc32(body)))
+        if self._failed is not None:
+            raise PoisonedError(f"an earlier batch met an error, which may come again: {self._failed}")
+        try:
+            append(self._file, self._path, body + struct.pack("<I", zlib.crc32(body)))
+        except IoError as error:
+            # What the file holds then only reading it again can say.
+            self._failed = error
+            raise
