@@ -143,6 +143,25 @@ def test_bad_input_is_refused_and_changes_nothing(client: Client, tmp_path: Path
         weighted.add_edges([0], [1])
 
 
+def test_edges_that_no_shard_could_take_get_no_version(client: Client, tmp_path: Path) -> None:
+    pairs = dask.bag.from_sequence([(0, 1), (1, 2)], npartitions=1)
+    triples = dask.bag.from_sequence([(0, 1, 0.5), (1, 2, 2)], npartitions=1)
+    with everedge.cluster.Graph(client, tmp_path / "w", weighted=True) as graph:
+        with pytest.raises(everedge.InvalidInputError, match="give one an edge"):
+            graph.ingest(pairs)
+        graph.ingest(triples)
+        assert graph.sssp(source=0).to_dict() == {0: 0, 1: 0.5, 2: 2.5}
+        graph.ingest(pairs, delete=True)
+        assert (graph.version, graph.degree().values.sum()) == (2, 0)
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        with pytest.raises(everedge.InvalidInputError, match="leave them out"):
+            graph.ingest(triples)
+        with pytest.raises(everedge.InvalidInputError, match="has no weights"):
+            graph.ingest(pairs, weight="hours")
+        graph.ingest(pairs)
+        assert graph.version == 1
+
+
 def sources(path: Path, src: Any, dst: Any) -> Iterator[tuple[str, Any]]:
     """Return the same edges in every form that workers read."""
     table = pyarrow.table({"src": src, "dst": dst})
@@ -267,31 +286,29 @@ def test_a_worker_that_is_killed_loses_nothing(client: Client, tmp_path: Path, s
 def test_a_kernel_goes_on_where_it_was_saved(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from everedge.cluster import _graph, _kernels
+    from everedge.cluster import _graph
 
-    monkeypatch.setattr(_graph, "_SAVE_SECONDS", 0.0)
-    begun: list[object] = []
-    places = _kernels.Places
-    all_ = places.all
+    monkeypatch.setattr(_graph, "_SAVE_SECONDS", 0.1)
 
-    def noted(self: Any, method: str, *arguments: Any) -> list[Any]:
-        if method == "begin":
-            begun.append(arguments[4])
-        if method == "step" and arguments[1] == 5 and len(begun) == 1:
-            os.kill(workers_of(client)[0], signal.SIGKILL)
-        return all_(self, method, *arguments)
+    def kill() -> None:
+        while len({file.parent for file in (tmp_path / "g").rglob("*.npy")}) < 2:
+            time.sleep(0.01)
+        os.kill(workers_of(client)[0], signal.SIGKILL)
 
-    monkeypatch.setattr(places, "all", noted)
-    path = np.arange(60)
-    with everedge.cluster.Graph(client, tmp_path / "g", directed=True) as graph:
+    path = np.arange(2000)
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2, directed=True) as graph:
         graph.add_edges(path[:-1], path[1:])
+        killing = threading.Thread(target=kill)
+        killing.start()
         depths = graph.bfs(source=0)
+        killing.join()
         assert np.array_equal(depths.values, path)
-        assert depths.report.tries == 2
-        assert begun[0] is None and begun[1] is not None and begun[1][1] >= 4  # type: ignore[index]
-        left = [file for file in (tmp_path / "g").rglob("*.npy")]
-        time.sleep(0.2)
-        assert not [file for file in left if file.exists()]
+        assert (depths.report.tries, depths.report.iterations) == (2, 2000)
+        assert len(depths.report.bytes_sent) < 2000
+        until = time.monotonic() + 10
+        while list((tmp_path / "g").rglob("*.npy")) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert not list((tmp_path / "g").rglob("*.npy"))
     client.wait_for_workers(2)
 
 

@@ -166,12 +166,13 @@ class Graph:
         Every batch of up to `batch` edges is a version. An ingest of a `name` that did not come to its end goes on where it was if
         it is begun again with the same source and `batch`.
         """
-        if self._open.state.options.weighted and weight is None and not delete:
-            weight = "weight"
+        if weight is not None and (delete or not self.weighted):
+            why = "edges are deleted by their ends" if delete else "the graph has no weights: make it with weighted=True"
+            raise InvalidInputError(f"weight={weight!r}: {why}")
+        if self.weighted and not delete:
+            weight = weight or "weight"
         _columns.whole(batch, "batch", 1)
         name = name or uuid4().hex
-        if not self._open.state.options.weighted or delete:
-            weight = None
         parts = _parts_of(source)
         operation: Operation = "delete" if delete else "add"
         reading = partial(_bring, (src, dst, weight), operation, batch)
@@ -292,11 +293,6 @@ class Graph:
         return self._places
 
     def _send(self, operation: Operation, columns: Columns, name: str | None) -> int:
-        options = self._open.state.options
-        if columns[2] is not None and not options.weighted:
-            raise InvalidInputError("the graph has no weights, the edges have some: leave them out, or make it with weighted=True")
-        if columns[2] is None and options.weighted and operation == "add":
-            raise InvalidInputError("the graph has weights: give one an edge")
         name = name or uuid4().hex
 
         def send(places: Places) -> int:

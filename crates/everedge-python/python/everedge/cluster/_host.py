@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from distributed import Actor, get_worker
 
-from everedge._errors import ClosedError, CorruptionError, KernelError
+from everedge._errors import ClosedError, CorruptionError, InvalidInputError, KernelError
 from everedge.cluster._durable import write_whole
 from everedge.cluster._shard import Message, Options, Question, Shard
 from everedge.cluster._staging import Columns, Operation, checked
@@ -276,12 +276,20 @@ class Hosts:
     versions: Actor
     shards: list[Actor]
     epoch: int
+    weighted: bool
 
     def send(self, name: str, operation: Operation, columns: Columns) -> tuple[int, int]:
         """Bring a batch to its owners, and give it a version; returns that and its number of edges.
 
-        It is durable everywhere then. A batch of this name that has a version is not sent again.
+        It is durable everywhere then. A batch of this name that has a version is not sent again. Raises `InvalidInputError` for
+        edges that no shard could take: a batch that has a version must be.
         """
+        if operation == "add" and self.weighted != (columns[2] is not None):
+            raise InvalidInputError(
+                "the graph has weights: give one an edge"
+                if self.weighted
+                else "the graph has no weights, the edges have some: leave them out, or make it with weighted=True"
+            )
         from everedge import _native
 
         columns = checked(columns)

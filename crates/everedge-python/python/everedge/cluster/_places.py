@@ -87,7 +87,8 @@ class Places:
     @property
     def hosts(self) -> Hosts:
         """What a task needs to change the graph."""
-        return Hosts(self.versions.actor, [place.actor for place in self.shards], self.state.epoch)
+        shards = [place.actor for place in self.shards]
+        return Hosts(self.versions.actor, shards, self.state.epoch, self.state.options.weighted)
 
     def all(self, method: str, *arguments: Any, idle: Callable[[], object] | None = None) -> list[Any]:
         """Call a method of the host of every shard at once; returns their answers. Calls `idle` now and then meanwhile."""

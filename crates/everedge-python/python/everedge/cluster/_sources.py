@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-
 import numpy as np
 
 from everedge import _columns
