@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from everedge import _native
 from everedge.cluster._shard import Options, Shard
-from everedge.cluster._versions import Versions, digest
+from everedge.cluster._versions import Entry, Versions, digest
 
 FIGURES = Path(__file__).with_name("cluster_figures.json")
 EDGES_OF_BATCH = 1 << 22
@@ -178,8 +178,8 @@ def measured_shards(
 
 def kernels(graphs: Path, work: Path) -> list[dict[str, Any]]:
     """Work, bytes and supersteps of each kernel by scale, degree and number of shards."""
-    wanted = [(16, 47, 64, 3), (18, 16, 2, 3), (18, 16, 8, 3), (18, 16, 64, 3), (18, 47, 64, 3), (20, 16, 2, 3), (20, 16, 8, 3)]
-    wanted += [(20, 16, 64, 3), (20, 47, 64, 1)]
+    wanted = [(16, 47, 32, 3), (18, 16, 2, 3), (18, 16, 8, 3), (18, 16, 32, 3), (18, 47, 32, 3), (20, 16, 2, 1), (20, 16, 8, 1)]
+    wanted += [(20, 16, 32, 1), (20, 47, 32, 1)]
     return [_kernels_of(graphs, work, *one) for one in wanted]
 
 
@@ -220,56 +220,70 @@ def count_ghosts(edges: Edges, shards: int) -> dict[str, int]:
 
 
 def memory(graphs: Path, work: Path) -> list[dict[str, Any]]:
-    """What the process of one shard has in memory with its graph, beside what it has without."""
+    """What the process of one shard has in memory with its graph, after the ingest and after it is opened again."""
     found = []
     for scale, degree, shards in ((18, 16, 2), (20, 16, 2), (20, 16, 8), (20, 16, 64), (20, 47, 8), (22, 16, 8), (22, 16, 64)):
         for weighted in (False, True):
-            command = [sys.executable, __file__, "one-shard", "--graphs", str(graphs), "--work", str(work)]
-            command += ["--one", f"{scale},{degree},{shards},{int(weighted)}"]
-            found.append(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
-            print(found[-1], file=sys.stderr, flush=True)
+            one: dict[str, Any] = {}
+            for what in ("fill", "open"):
+                command = [sys.executable, __file__, what, "--graphs", str(graphs), "--work", str(work)]
+                command += ["--one", f"{scale},{degree},{shards},{int(weighted)}"]
+                one |= json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+            shutil.rmtree(work / "one-shard")
+            found.append(one)
+            print(one, file=sys.stderr, flush=True)
     return found
 
 
-def one_shard(graphs: Path, work: Path, one: str) -> None:
-    """Print what shard 0 takes, in this process."""
+def fill_shard(graphs: Path, path: Path, one: str) -> None:
+    """Bring the edges of shard 0 into it, in this process; print what it takes."""
     scale, degree, shards, weighted = map(int, one.split(","))
     edges = read(graphs, scale, degree)
     own = edges[(edges[:, 0] % shards == 0) | (edges[:, 1] % shards == 0)]
     bound = int(edges.max()) + 1
     del edges
-    columns = np.ascontiguousarray(own[:, 0]), np.ascontiguousarray(own[:, 1])
-    count = own.shape[0]
-    del own
     gc.collect()
-    before = resident()
-    path = work / "one-shard"
+    before = sum(resident())
     shutil.rmtree(path, ignore_errors=True)
     shard = Shard(str(path), 0, shards, Options(weighted=bool(weighted)))
     versions = Versions(str(path / "versions"), shards)
-    for number, start in enumerate(range(0, count, EDGES_OF_BATCH)):
-        src, dst = (column[start : start + EDGES_OF_BATCH].copy() for column in columns)
+    for number, start in enumerate(range(0, len(own), EDGES_OF_BATCH)):
+        src, dst = (np.ascontiguousarray(column) for column in own[start : start + EDGES_OF_BATCH].T)
         weights = np.ones(src.size, np.float32) if weighted else None
         batch = digest(str(number))
         shard.stage(batch, versions.epoch, "add", (src, dst, weights))
         shard.apply(versions.commit(batch, src.size, versions.epoch, [0], number)[1])
-    cut = versions.cut()
     wait_for_quiet()
+    filled = sum(resident()) - before
+    shard.close()
+    disk = sum(file.stat().st_blocks * 512 for file in (path / "graph").rglob("*") if file.is_file())
+    print(json.dumps({
+        "scale": scale, "degree": degree, "shards": shards, "weighted": bool(weighted), "bound": bound, "edges": len(own),
+        "filled_bytes": filled, "disk_bytes": disk,
+    }))  # fmt: skip
+
+
+def open_shard(path: Path, one: str) -> None:
+    """Open the shard again, and read all lists; print what that takes."""
+    _, _, shards, weighted = map(int, one.split(","))
+    before = resident()
+    shard = Shard(str(path), 0, shards, Options(weighted=bool(weighted)))
+    version = shard.version
+    cut = Entry(version, cut=1)
     shard.apply([cut])
-    assert cut.cut is not None
-    owned, _, lists = shard.prepare(cut.cut)
+    owned, bound, lists = shard.prepare(1)
     ghosts = sum(int(of_other.size) for of_other in lists)
-    del lists, src, dst, weights
+    del lists
+    shard.begin("read", 1, ("pagerank", [("iterations", "1")]), (owned, bound), None, 1)
+    shard.step("read", 0, [0.0, 0.0])
+    shard.stop("read")
+    wait_for_quiet()
     gc.collect()
     after = resident()
-    disk = sum(file.stat().st_blocks * 512 for file in (path / "graph").rglob("*") if file.is_file())
-    entries = 2 * count
-    found = {"scale": scale, "degree": degree, "shards": shards, "weighted": bool(weighted), "bound": bound, "edges": count,
-             "entries": entries, "owned": owned, "ghosts": ghosts,
-             "own_bytes": after[0] - before[0], "file_bytes": after[1] - before[1], "disk_bytes": disk}  # fmt: skip
+    print(json.dumps({
+        "owned": owned, "ghosts": ghosts, "own_bytes": after[0] - before[0], "file_bytes": after[1] - before[1],
+    }))  # fmt: skip
     shard.close()
-    shutil.rmtree(path)
-    print(json.dumps(found))
 
 
 def resident() -> tuple[int, int]:
@@ -285,10 +299,10 @@ def resident() -> tuple[int, int]:
 
 
 def ingest(graphs: Path, work: Path) -> list[dict[str, Any]]:
-    """What each step of a batch takes, of 2^22 edges on 2, 8 and 64 shards; medians of three graphs of scale 20."""
+    """What each step of a batch takes, of 2^22 edges on 2, 8 and 32 shards; medians of three graphs of scale 20."""
     edges = read(graphs, 20, 16)
     found = []
-    for shards in (2, 8, 64):
+    for shards in (2, 8, 32):
         runs = []
         for _ in range(3):
             held = Shards(work / "shards", shards, edges, weighted=False)
@@ -389,7 +403,7 @@ def local(graphs: Path, work: Path) -> list[dict[str, Any]]:
     found = []
     for name in ("road-FLA", "cnr-2000"):
         edges = np.load(graphs / f"{name}.npy").astype(np.uint32)
-        for shards in (8, 64):
+        for shards in (8, 32):
             for rule in ("modulo", "ranges"):
                 placed = edges if rule == "modulo" else in_ranges(edges, shards)
                 wanted: tuple[str, ...] = ("bfs", "pagerank", "wcc", "kcore", "sssp") if shards == 8 else ()
@@ -417,14 +431,16 @@ def main() -> None:
     parts = {"kernels": kernels, "ghosts": ghosts, "memory": memory, "ingest": ingest, "messages": messages, "reads": reads,
              "local": local, "check": check}  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="+", choices=[*parts, "one-shard"])
+    parser.add_argument("what", nargs="+", choices=[*parts, "fill", "open"])
     parser.add_argument("--graphs", type=Path, required=True)
     parser.add_argument("--work", type=Path, default=Path("bench-graphs"))
     parser.add_argument("--one", help=argparse.SUPPRESS)
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
-    if given.what == ["one-shard"]:
-        return one_shard(given.graphs, given.work, given.one)
+    if given.what == ["fill"]:
+        return fill_shard(given.graphs, given.work / "one-shard", given.one)
+    if given.what == ["open"]:
+        return open_shard(given.work / "one-shard", given.one)
     for what in given.what:
         measured = parts[what](given.graphs, given.work)
         known = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
