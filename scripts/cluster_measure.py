@@ -44,7 +44,8 @@ class Shards:
 
     def __init__(self, path: Path, shards: int, edges: Edges, weighted: bool) -> None:
         shutil.rmtree(path, ignore_errors=True)
-        self.seconds = dict.fromkeys(("divide", "stage", "commit", "apply"), 0.0)
+        self.seconds: dict[str, float] = {}
+        """Of each step, as time went by and, with `_work` after its name, of all processors."""
         self.path, self.batches, self.sent = path, 0, 0
         self.versions = Versions(str(path / "versions"), shards)
         options = Options(weighted=weighted)
@@ -55,7 +56,7 @@ class Shards:
             weights = chosen.integers(1, 256, len(part)).astype(np.float32) if weighted else None
             self._send(str(start), np.ascontiguousarray(part[:, 0]), np.ascontiguousarray(part[:, 1]), weights)
         self.number = self.versions.cut()
-        wait_for_quiet()
+        self._timed("archive", wait_for_quiet)
         self._timed("cut", lambda: [shard.apply([self.number]) for shard in self.shards])
         prepared = self._timed("prepare", lambda: [shard.prepare(self._cut) for shard in self.shards])
         for shard, (_, _, ghosts) in enumerate(prepared):
@@ -69,9 +70,10 @@ class Shards:
         self.mirrored = [int(sum(of_shard)) for of_shard in mirrored]
 
     def _timed(self, what: str, call: Callable[[], Any]) -> Any:
-        begun = time.perf_counter()
+        begun, worked = time.perf_counter(), time.process_time()
         answer = call()
-        self.seconds[what] = self.seconds.get(what, 0.0) + time.perf_counter() - begun
+        for name, took in ((what, time.perf_counter() - begun), (f"{what}_work", time.process_time() - worked)):
+            self.seconds[name] = self.seconds.get(name, 0.0) + took
         return answer
 
     def _send(self, name: str, src: Edges, dst: Edges, weights: Any) -> None:
@@ -180,12 +182,20 @@ def kernels(graphs: Path, work: Path) -> list[dict[str, Any]]:
     """Work, bytes and supersteps of each kernel by scale, degree and number of shards."""
     wanted = [(16, 47, 32, 3), (18, 16, 2, 3), (18, 16, 8, 3), (18, 16, 32, 3), (18, 47, 32, 3), (20, 16, 2, 1), (20, 16, 8, 1)]
     wanted += [(20, 16, 32, 1), (20, 47, 32, 1)]
-    return [_kernels_of(graphs, work, *one) for one in wanted]
+    found = []
+    for one in wanted:
+        found.append(_kernels_of(graphs, work, *one))
+        store("kernels", found)
+    return found
 
 
 def check(graphs: Path, work: Path) -> list[dict[str, Any]]:
     """The same at scale 22, which the model is checked with."""
-    return [_kernels_of(graphs, work, 22, 16, shards, 1) for shards in (2, 4, 8)]
+    found = []
+    for shards in (2, 4, 8):
+        found.append(_kernels_of(graphs, work, 22, 16, shards, 1))
+        store("check", found)
+    return found
 
 
 def _kernels_of(graphs: Path, work: Path, scale: int, degree: int, shards: int, trials: int) -> dict[str, Any]:
@@ -220,15 +230,20 @@ def count_ghosts(edges: Edges, shards: int) -> dict[str, int]:
 
 
 def memory(graphs: Path, work: Path) -> list[dict[str, Any]]:
-    """What the process of one shard has in memory with its graph, after the ingest and after it is opened again."""
+    """What the process of one shard has in memory with its graph, after the ingest and, the median of three, after it is opened again."""
     found = []
-    for scale, degree, shards in ((18, 16, 2), (20, 16, 2), (20, 16, 8), (20, 16, 64), (20, 47, 8), (22, 16, 8), (22, 16, 64)):
+    for scale, degree, shards in ((18, 47, 2), (20, 16, 2), (20, 16, 8), (20, 16, 64), (20, 47, 8), (22, 16, 8), (22, 16, 64)):
         for weighted in (False, True):
-            one: dict[str, Any] = {}
-            for what in ("fill", "open"):
+            opened: list[dict[str, Any]] = []
+            for what in ("fill", "open", "open", "open"):
                 command = [sys.executable, __file__, what, "--graphs", str(graphs), "--work", str(work)]
                 command += ["--one", f"{scale},{degree},{shards},{int(weighted)}"]
-                one |= json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+                found_now = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+                if what == "fill":
+                    one = found_now
+                else:
+                    opened.append(found_now)
+            one |= {key: median(of[key] for of in opened) for key in opened[0]}
             shutil.rmtree(work / "one-shard")
             found.append(one)
             print(one, file=sys.stderr, flush=True)
@@ -299,7 +314,7 @@ def resident() -> tuple[int, int]:
 
 
 def ingest(graphs: Path, work: Path) -> list[dict[str, Any]]:
-    """What each step of a batch takes, of 2^22 edges on 2, 8 and 32 shards; medians of three graphs of scale 20."""
+    """What each step of a batch takes, of 2^22 edges on 2, 8 and 32 shards; medians of three graphs of scale 20. Archiving goes on after the last batch."""
     edges = read(graphs, 20, 16)
     found = []
     for shards in (2, 8, 32):
@@ -426,6 +441,13 @@ def in_ranges(edges: Edges, shards: int) -> Edges:
     return placed
 
 
+def store(what: str, measured: Any) -> None:
+    """Put a part in the file in place of what it was."""
+    known = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    known[what] = measured
+    FIGURES.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+
+
 def main() -> None:
     """Measure what is asked for, and write it."""
     parts = {"kernels": kernels, "ghosts": ghosts, "memory": memory, "ingest": ingest, "messages": messages, "reads": reads,
@@ -442,10 +464,7 @@ def main() -> None:
     if given.what == ["open"]:
         return open_shard(given.work / "one-shard", given.one)
     for what in given.what:
-        measured = parts[what](given.graphs, given.work)
-        known = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
-        known[what] = measured
-        FIGURES.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+        store(what, parts[what](given.graphs, given.work))
 
 
 if __name__ == "__main__":

@@ -291,21 +291,20 @@ class Held:
         return self.of_ids + self.of_lists
 
 
-def graph_memory(graph: Kron, weighted: bool, what: str, figures: list[dict[str, Any]]) -> Held:
-    """Return what a shard's graph takes: bytes of an id, of an edge, and of a vertex that is there, as fit to measured shards.
+def graph_memory(graph: Kron, weighted: bool, figures: list[dict[str, Any]]) -> Held:
+    """Return what a shard's graph takes once it was opened and all of it was read: bytes of an id, of an edge, and of a vertex that is there.
 
-    `what` is `open`, after it was opened again and all of it was read, or `filled`, straight after the ingest.
+    What each costs is the best fit to measured shards; weights only make edges larger, so that all shards say what an id costs.
     """
 
-    def features(bound: float, edges: float, there: float) -> list[float]:
-        return [bound, edges, there]
+    def features(bound: float, edges: float, there: float, weighted: bool) -> list[float]:
+        return [bound, there, edges, edges * weighted]
 
-    chosen = [one for one in figures if one["weighted"] == weighted]
-    rows = np.array([features(one["bound"], one["edges"], one["owned"] + one["ghosts"]) for one in chosen], np.float64)
-    values = [one["filled_bytes"] if what == "filled" else one["own_bytes"] + one["file_bytes"] for one in chosen]
-    costs = least_squares(rows, np.array(values, np.float64))
+    rows = [features(one["bound"], one["edges"], one["owned"] + one["ghosts"], one["weighted"]) for one in figures]
+    values = [one["own_bytes"] + one["file_bytes"] for one in figures]
+    costs = least_squares(np.array(rows, np.float64), np.array(values, np.float64))
     there = (graph.vertices + graph.ghosts) / graph.shards
-    parts = np.array(features(graph.bound, graph.sent / graph.shards, there)) * costs
+    parts = np.array(features(graph.bound, graph.sent / graph.shards, there, weighted)) * costs
     return Held(float(parts[0]), float(parts[1:].sum()))
 
 
@@ -331,23 +330,33 @@ def kernel_memory(kernel: str, graph: Kron, said: float, steps: float) -> Held:
 
 
 def ingest_seconds(graph: Kron, batch: int = 1 << 22) -> dict[str, float]:
-    """Return what each step of an ingest takes on each machine.
+    """Return what each step of an ingest takes on each machine, in the order of a batch.
 
-    Staging and applying cost something for each edge that a shard has and something for each batch, by the runs with the fewest and the
-    most shards. A batch is divided by whoever sends it; commits are done one after the other, by one host.
+    A batch is divided by whoever sends it. Staging, and applying with what threads archive after it, cost processor time for each edge
+    that a shard has and for each batch. A shard syncs four times a batch: the staged file, its directory, `applied`, and the graph's log.
+    The disk takes 8 bytes of an edge as it is staged, 8 in the log, and what its graph takes. Commits are done by one host, one after
+    the other.
     """
     runs = [run for run in FIGURES["ingest"] if "shards" in run]
-    few, many = runs[0], runs[-1]
-    batches = graph.edges / batch
-    found = {"divide": few["divide"] / few["edges"] * graph.edges / graph.shards}
-    for what in ("stage", "apply"):
-        rows = np.array([[run["sent"], run["batches"] * run["shards"]] for run in runs], np.float64)
-        of_edge, of_batch = least_squares(rows, np.array([run[what] for run in runs]))
-        found[what] = of_edge * graph.sent / graph.shards + of_batch * batches
-    found["commit"] = many["commit"] / many["batches"] * batches
-    moved = 8 * graph.sent / graph.shards
+    small, large = next(run["disk"] for run in FIGURES["ingest"] if "disk" in run)
+    batches, edges = graph.edges / batch, graph.sent / graph.shards
+    rows = np.array([[run["sent"], run["batches"] * run["shards"]] for run in runs], np.float64)
+
+    def worked(*names: str) -> float:
+        costs = least_squares(rows, np.array([sum(run[f"{name}_work"] for name in names) for run in runs]))
+        return float(costs @ [edges, batches])
+
+    stored = max(one["disk_bytes"] / one["edges"] for one in FIGURES["memory"] if one["scale"] == 20 and one["shards"] <= 8)
+    found = {
+        "divide, one thread": max(run["divide_work"] / run["edges"] for run in runs) * graph.edges / graph.shards,
+        "stage, one thread": worked("stage"),
+        "apply and archive, processor time": worked("apply", "archive"),
+        "syncs": 4 * small["seconds"] * batches,
+        "disk": (16 + stored) * edges * large["seconds"] / large["bytes"],
+        "commits, on one host": max(run["commit"] / run["batches"] for run in runs) * batches,
+    }
     for network in NETWORKS:
-        found[f"send, {network} Gbit/s"] = max(8 * moved / (network * 1e9), 2 * moved / dask().bytes_per_second)
+        found[f"send and receive, {network} Gbit/s"] = max(64 * edges / (network * 1e9), 16 * edges / dask().bytes_per_second)
     return found
 
 
@@ -426,20 +435,19 @@ def check_table() -> str:
 
 
 def memory_check_table() -> str:
-    """Memory of a shard at scale 22, as predicted from scales 18 and 20, and as measured."""
+    """Memory of a shard at scale 22, as predicted from scales 18 and 20, and as measured; beside it what there is before it is opened again."""
     rows = []
     figures = [one for one in FIGURES["memory"] if one["scale"] < 22]
     for one in FIGURES["memory"]:
         if one["scale"] < 22:
             continue
         graph = Kron(one["scale"], one["degree"] * 2.0 ** one["scale"], one["shards"])
-        row = [f"P = {one['shards']}, {'with' if one['weighted'] else 'without'} weights"]
-        for what, measured in (("open", one["own_bytes"] + one["file_bytes"]), ("filled", one["filled_bytes"])):
-            guessed = graph_memory(graph, one["weighted"], what, figures).all
-            row += [number(guessed / 1e6), number(measured / 1e6), f"{guessed / measured - 1:+.0%}"]
-        rows.append(row)
-    head = ["shard 0 of scale 22", "opened, MB predicted", "measured", "error", "after the ingest, MB predicted", "measured", "error"]
-    return table(head, rows)
+        guessed, measured = graph_memory(graph, one["weighted"], figures).all, one["own_bytes"] + one["file_bytes"]
+        rows.append([
+            f"P = {one['shards']}, {'with' if one['weighted'] else 'without'} weights", number(guessed / 1e6), number(measured / 1e6),
+            f"{guessed / measured - 1:+.0%}", number(one["filled_bytes"] / 1e6),
+        ])  # fmt: skip
+    return table(["shard 0 of scale 22", "MB predicted", "MB measured", "error", "straight after the ingest, MB"], rows)
 
 
 def kernels_table() -> str:
@@ -462,7 +470,7 @@ def memory_table() -> str:
     rows = []
     for kernel in KERNELS:
         of_plan = answer(kernel, PLAN, known())
-        graph = graph_memory(PLAN, kernel == "sssp", "open", FIGURES["memory"])
+        graph = graph_memory(PLAN, kernel == "sssp", FIGURES["memory"])
         own = kernel_memory(kernel, PLAN, of_plan.bytes, of_plan.supersteps)
         whole = graph.all + own.all
         rows.append([
@@ -475,15 +483,9 @@ def memory_table() -> str:
 
 def ingest_table() -> str:
     """What each step of the ingest takes in the plan."""
-    seconds = ingest_seconds(PLAN)
-    larger = ingest_seconds(PLAN, 1 << 26)
-    rows = [[what, number(seconds[what]), number(larger[what])] for what in seconds]
-    for network in NETWORKS:
-        wanted = ["divide", "stage", "apply", "commit", f"send, {network} Gbit/s"]
-        rows.append([f"one after the other, {network} Gbit/s", *(number(sum(of[what] for what in wanted)) for of in (seconds, larger))])
-    filled = [number(graph_memory(PLAN, weighted, "filled", FIGURES["memory"]).all / GB) for weighted in (False, True)]
-    rows.append(["memory straight after it, GB", filled[0], f"{filled[1]} with weights"])
-    return table(["step", "s, batches of 2^22 edges", "batches of 2^26"], rows)
+    by_batch = [ingest_seconds(PLAN), ingest_seconds(PLAN, 1 << 26)]
+    rows = [[what, *(number(seconds[what]) for seconds in by_batch)] for what in by_batch[0]]
+    return table(["step", "s on each machine, batches of 2^22 edges", "batches of 2^26"], rows)
 
 
 def local_table() -> str:
@@ -504,7 +506,7 @@ def growth_table() -> str:
     rows = []
     for shards in (16, 32, 64, 128, 256, 1024):
         graph = Kron(PLAN.scale, PLAN.edges, shards)
-        held = graph_memory(graph, False, "open", FIGURES["memory"])
+        held = graph_memory(graph, False, FIGURES["memory"])
         said = answer("pagerank", graph, known())
         own = kernel_memory("pagerank", graph, said.bytes, said.supersteps)
         rows.append([
@@ -519,7 +521,7 @@ def growth_table() -> str:
 def limits_table() -> str:
     """What the plan asks of single places, and how many ids or shards that place is good for."""
     of_dask = dask()
-    of_id = graph_memory(PLAN, False, "open", FIGURES["memory"]).of_ids / PLAN.bound
+    of_id = graph_memory(PLAN, False, FIGURES["memory"]).of_ids / PLAN.bound
     sorted_bytes = 8 * PLAN.shared(PLAN.shards // 2)
     batches = PLAN.edges / (1 << 22)
     rows = [
@@ -533,7 +535,7 @@ def limits_table() -> str:
         ["a superstep with next to no bytes, ms", number(1e3 * (of_dask.shard_seconds * 64 + of_dask.end_seconds * 126), 2)],
         ["the same with 1,024 machines, ms", number(1e3 * (of_dask.shard_seconds * 1024 + of_dask.end_seconds * 2046), 2)],
         ["batches of 2^22 edges, thousands", number(batches / 1e3)],
-        ["commits one after the other, s", number(ingest_seconds(PLAN)["commit"])],
+        ["commits one after the other, s", number(ingest_seconds(PLAN)["commits, on one host"])],
         ["shards that a record of a version has bits for", "64"],
     ]  # fmt: skip
     return table(["what", "value"], rows)
