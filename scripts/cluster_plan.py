@@ -1,9 +1,9 @@
 """Computes what 10^11 edges on 64 machines take, from figures of one machine: the tables of `docs/cluster.md`.
 
-    python scripts/cluster_plan.py [--check docs/cluster.md]
+    python scripts/cluster_plan.py [--write docs/cluster.md]
 
 `scripts/cluster_measure.py` takes the figures (`scripts/cluster_figures.json`). Each function below says what its formula comes from. With
-`--check`, says which tables of a page are not those that come out.
+`--write`, the tables of a page are replaced.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -547,20 +548,22 @@ TABLES: dict[str, Callable[[], str]] = {
 }  # fmt: skip
 
 
+def written(page: str) -> str:
+    """Return a page with the tables as they come out: each is after a line `<!-- table: NAME -->`."""
+    return re.sub(r"(<!-- table: (.*) -->\n)(?:\|.*\n)*", lambda found: f"{found[1]}{TABLES[found[2]]()}\n", page)
+
+
 def main() -> int:
-    """Print all tables, or say which of them a page lacks."""
+    """Print all tables, or bring them into a page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", type=Path)
+    parser.add_argument("--write", type=Path, metavar="PAGE")
     given = parser.parse_args()
-    if given.check is None:
-        for name, made in TABLES.items():
-            print(f"{name}\n\n{made()}\n")
+    if given.write is not None:
+        given.write.write_text(written(given.write.read_text()))
         return 0
-    page = given.check.read_text()
-    missing = [name for name, made in TABLES.items() if made() not in page]
-    for name in missing:
-        print(f"{given.check}: the table `{name}` is not this one:\n\n{TABLES[name]()}\n", file=sys.stderr)
-    return int(bool(missing))
+    for name, made in TABLES.items():
+        print(f"{name}\n\n{made()}\n")
+    return 0
 
 
 if __name__ == "__main__":
