@@ -512,7 +512,6 @@ pub(crate) fn joined<T>(mut lists: Vec<Vec<T>>) -> Vec<T> {
 }
 
 /// The vertices of a view, for a kernel that asks for each id again and again.
-#[derive(Debug)]
 pub(crate) struct VertexSet {
     /// None if every id is one.
     bits: Option<Bitmap>,
@@ -523,11 +522,6 @@ impl VertexSet {
         let bound = view.vertex_bound();
         let has_others = view.vertex_count() < bound;
         Self { bits: has_others.then(|| Bitmap::from_fn(bound, |v| view.is_vertex(v))) }
-    }
-
-    /// Returns those ids below `bound` for which `holds`.
-    pub(crate) fn those(bound: u32, holds: impl Fn(VertexId) -> bool + Sync + Send) -> Self {
-        Self { bits: Some(Bitmap::from_fn(bound, holds)) }
     }
 
     #[inline]

@@ -241,17 +241,17 @@ pub(crate) fn change_of_one_more<Q: Quotient>(
 }
 
 /// Gives vertices their new rank.
-pub(crate) struct Pull<'a, Q> {
-    pub(crate) vertices: &'a VertexSet,
-    pub(crate) quotient: &'a [Q],
+struct Pull<'a, Q> {
+    vertices: &'a VertexSet,
+    quotient: &'a [Q],
     /// What every vertex gets.
-    pub(crate) shared: f64,
-    pub(crate) damping: f64,
+    shared: f64,
+    damping: f64,
     /// The vertex of the first of `ranks`.
-    pub(crate) first: usize,
-    pub(crate) ranks: &'a mut [f64],
+    first: usize,
+    ranks: &'a mut [f64],
     /// The sum of all changes.
-    pub(crate) change: f64,
+    change: f64,
 }
 
 impl<Q: Quotient> ListVisitor for Pull<'_, Q> {

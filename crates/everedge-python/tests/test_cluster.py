@@ -295,6 +295,65 @@ def test_a_kernel_goes_on_where_it_was_saved(
     client.wait_for_workers(2)
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_graph_that_grows_has_the_same_edges(client: Client, tmp_path: Path, directed: bool) -> None:
+    random_numbers = np.random.default_rng(5)
+    src, dst = random_numbers.integers(0, 200, (2, 2000))
+    weight = random_numbers.integers(1, 9, src.size).astype(np.float32)
+    with (
+        everedge.cluster.Graph(client, tmp_path / "g", shards=2, directed=directed, weighted=True) as graph,
+        one_graph(directed, weighted=True) as one,
+    ):
+        graph.add_edges(src, dst, weight)
+        graph.delete_edges(src[::5], dst[::5])
+        one.add_edges(src, dst, weight)
+        one.delete_edges(src[::5], dst[::5])
+        graph.grow()
+        assert (graph.num_shards, graph.version) == (4, 2)
+        check_same(graph, one)
+        graph.add_edges([3, 900], [4, 901], [1, 2])
+        one.add_edges([3, 900], [4, 901], [1, 2])
+        check_same(graph, one)
+        assert not list((tmp_path / "g").glob("*-of-2"))
+    with (
+        everedge.cluster.Graph(client, tmp_path / "g") as graph,
+        one_graph(directed, weighted=True) as one,
+    ):
+        assert (graph.num_shards, graph.version) == (4, 3)
+        reading = threading.Thread(target=lambda: [graph.degree() for _ in range(20)])
+        reading.start()
+        graph.grow()
+        reading.join()
+        assert graph.num_shards == 8
+        one.add_edges(src, dst, weight)
+        one.delete_edges(src[::5], dst[::5])
+        one.add_edges([3, 900], [4, 901], [1, 2])
+        check_same(graph, one)
+
+
+def test_growing_that_does_not_end_changes_nothing(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from everedge.cluster import _places
+
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2) as graph:
+        graph.add_edges([0, 1, 2], [1, 2, 3])
+        places = _places.Places
+        all_ = places.all
+
+        def fail(self: Any, method: str, *arguments: Any) -> list[Any]:
+            if method == "split":
+                raise MemoryError
+            return all_(self, method, *arguments)
+
+        monkeypatch.setattr(places, "all", fail)
+        with pytest.raises(MemoryError):
+            graph.grow()
+        monkeypatch.undo()
+        assert graph.num_shards == 2
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3}
+        graph.grow()
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3}
+
+
 def test_a_shard_that_no_worker_has_is_named(client: Client, tmp_path: Path) -> None:
     with everedge.cluster.Graph(client, tmp_path / "g", shards=2) as graph:
         graph.add_edges([0], [1])

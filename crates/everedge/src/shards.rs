@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
+use everedge_core::par::Foreground;
 use everedge_core::watch::Watch;
-use everedge_core::{GraphView, VertexId};
+use everedge_core::{GraphView, VertexId, par};
 use everedge_kernels::supersteps::{Part, PartValues, Question, Run, Said, Saved, Whole};
 use everedge_live::IdKind;
 
@@ -130,7 +131,10 @@ fn watched<R>(
     watch: &Watch,
     work: impl FnOnce() -> everedge_kernels::Result<R>,
 ) -> Result<R> {
-    let done = on_threads(threads, || watch.run(work))?;
+    let _foreground = Foreground::new();
+    let run = || watch.run(work);
+    // To wake another thread takes longer than a short superstep.
+    let done = if threads == 1 { par::on_this_thread(run) } else { on_threads(threads, run)? };
     done.map_err(|_cancelled| Error::Interrupted)?.map_err(in_numbers)
 }
 

@@ -114,15 +114,15 @@ pub(super) fn pack_all<T: Value>(list: &[VertexId], value_of: impl Fn(VertexId) 
     message
 }
 
-/// Calls `f` on each vertex of `list` that the message of `shard` tells of, in ascending order.
+/// Calls `f` on each place of a list of `len` vertices that the message of `shard` tells of, in ascending order.
 ///
 /// # Errors
 /// [`BadMessage`](crate::Error::BadMessage) if it is no message about such a list.
 pub(super) fn unpack<T: Value>(
     shard: u32,
-    list: &[VertexId],
+    len: usize,
     message: &[u8],
-    mut f: impl FnMut(VertexId, T),
+    mut f: impl FnMut(usize, T),
 ) -> Result<()> {
     let bad = || bad_message(shard, "it does not fit the vertices that both keep");
     let Some((&form, rest)) = message.split_first() else { return Ok(()) };
@@ -131,15 +131,18 @@ pub(super) fn unpack<T: Value>(
             return Err(bad());
         }
         for (i, place) in places.enumerate() {
-            let v = *list.get(place as usize).ok_or_else(bad)?;
-            f(v, T::get(&values[i * T::BYTES..(i + 1) * T::BYTES]));
+            let place = place as usize;
+            if place >= len {
+                return Err(bad());
+            }
+            f(place, T::get(&values[i * T::BYTES..(i + 1) * T::BYTES]));
         }
         Ok(())
     };
     match form {
-        ALL => told(list.len(), rest, &mut (0..list.len() as u32)),
+        ALL => told(len, rest, &mut (0..len as u32)),
         BITS => {
-            let (bits, values) = rest.split_at_checked(list.len().div_ceil(8)).ok_or_else(bad)?;
+            let (bits, values) = rest.split_at_checked(len.div_ceil(8)).ok_or_else(bad)?;
             let count = bits.iter().map(|byte| byte.count_ones() as usize).sum();
             told(count, values, &mut places_in(bits))
         }
@@ -166,15 +169,16 @@ mod tests {
                 let message = pack(&list, is_news, f64::from);
                 assert!(message.len() <= 1 + 8 * list.len(), "{} bytes", message.len());
                 let mut found = Vec::new();
-                unpack(1, &list, &message, |v, value: f64| {
-                    assert_eq!(value, f64::from(v));
-                    found.push(v);
+                unpack(1, list.len(), &message, |place, value: f64| {
+                    assert_eq!(value, f64::from(list[place]));
+                    found.push(list[place]);
                 })
                 .unwrap();
                 found.retain(|&v| is_news(v));
                 assert_eq!(found, news, "{step}");
                 let mut found = Vec::new();
-                unpack(1, &list, &pack(&list, is_news, |_| ()), |v, ()| found.push(v)).unwrap();
+                let message = pack(&list, is_news, |_| ());
+                unpack(1, list.len(), &message, |place, ()| found.push(list[place])).unwrap();
                 assert_eq!(found, news, "{step}");
             }
         }
@@ -190,15 +194,15 @@ mod tests {
         ];
         for message in &messages {
             for len in 1..message.len() {
-                let cut = unpack(0, &list, &message[..len], |_, _: u32| ());
+                let cut = unpack(0, list.len(), &message[..len], |_, _: u32| ());
                 // Fewer places may be a message, too; never one of vertices that are not there.
                 assert!(cut.is_err() || message[0] == PLACES, "{len} of {} bytes", message.len());
             }
             let mut longer = message.clone();
             longer.push(7);
-            assert!(unpack(0, &list, &longer, |_, _: u32| ()).is_err());
+            assert!(unpack(0, list.len(), &longer, |_, _: u32| ()).is_err());
         }
-        assert!(unpack(0, &list[..2], &messages[0], |_, _: u32| ()).is_err());
-        assert!(unpack(0, &list, &[9, 0], |_, _: u32| ()).is_err());
+        assert!(unpack(0, 2, &messages[0], |_, _: u32| ()).is_err());
+        assert!(unpack(0, list.len(), &[9, 0], |_, _: u32| ()).is_err());
     }
 }

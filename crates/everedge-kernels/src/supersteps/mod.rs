@@ -14,11 +14,13 @@
 //! what it knows, where that is right, and not one step along edges.
 //!
 //! # Cost
-//! Messages: at most 8 bytes for each ghost in a superstep, and one byte. Memory: that of the kernel, as long as the largest
-//! id on the shard, and 4 bytes for each ghost and each place where a vertex is mirrored.
+//! Messages: at most 8 bytes for each ghost in a superstep, and one byte. Memory: searches and paths keep arrays as long as the
+//! largest id on the shard; ranks and cores keep arrays as long as it has vertices, and a copy of the lists of its own.
+//! Besides 4 bytes for each ghost and each place where a vertex is mirrored.
 
 mod components;
 mod cores;
+mod lists;
 mod message;
 mod part;
 mod paths;

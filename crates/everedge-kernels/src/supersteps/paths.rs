@@ -64,7 +64,8 @@ impl Paths {
     ) -> Result<Said> {
         let mut nearer = Vec::new();
         for (shard, ghosts, message) in part.said(messages) {
-            unpack(shard, ghosts, message, |v, distance: f64| {
+            unpack(shard, ghosts.len(), message, |place, distance: f64| {
+                let v = ghosts[place];
                 let best = self.best[v as usize].get_mut();
                 if distance.to_bits() < *best {
                     *best = distance.to_bits();

@@ -58,9 +58,9 @@ impl Search {
         source: VertexId,
         saved: Option<Saved<'_>>,
     ) -> Result<(Self, Said)> {
-        let depth = par::collect(view.vertex_bound() as usize, |v| {
-            AtomicU32::new(if part.owns(v as VertexId) { UNREACHED } else { ELSEWHERE })
-        });
+        let mut depth = vec![ELSEWHERE; view.vertex_bound() as usize];
+        part.owned().iter().for_each(|&v| depth[v as usize] = UNREACHED);
+        let depth = depth.into_iter().map(AtomicU32::new).collect();
         let last_depth = saved.map_or(0, |saved| saved.steps);
         let reached = Frontier::from_list(Vec::new());
         let mut search = Self { depth, reached, last_depth };
@@ -94,7 +94,7 @@ impl Search {
     ) -> Result<Said> {
         let mut ghosts_reached = Vec::new();
         for (shard, ghosts, message) in part.said(messages) {
-            unpack(shard, ghosts, message, |v, ()| ghosts_reached.push(v))?;
+            unpack(shard, ghosts.len(), message, |place, ()| ghosts_reached.push(ghosts[place]))?;
         }
         self.reached.add(&ghosts_reached, view.vertex_bound());
         self.last_depth += 1;

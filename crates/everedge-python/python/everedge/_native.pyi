@@ -14,12 +14,15 @@ __all__ = [
     "Chosen",
     "Chunks",
     "Graph",
+    "Shard",
+    "ShardRun",
     "Table",
     "Timeline",
     "Transaction",
     "View",
     "column",
     "date_of",
+    "divided",
     "graph_options",
     "is_dense",
     "kernels",
@@ -247,6 +250,29 @@ class Timeline:
     def close(self) -> None: ...
 
 @final
+class Shard:
+    def __new__(cls, view: View, shard: int, shards: int) -> Shard: ...
+    def owned(self) -> npt.NDArray[np.uint32]: ...
+    def ghosts(self, shard: int) -> npt.NDArray[np.uint32]: ...
+    def set_mirrored(self, shard: int, vertices: npt.NDArray[np.uint32]) -> None: ...
+    def degrees(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
+    def begin(
+        self,
+        question: tuple[str, list[tuple[str, str]]],
+        whole: tuple[int, int],
+        saved: tuple[int, npt.NDArray[Any]] | None,
+        threads: int,
+    ) -> tuple[ShardRun, tuple[list[npt.NDArray[np.uint8]], list[float]]]: ...
+    def step(
+        self, run: ShardRun, totals: list[float], messages: list[npt.NDArray[np.uint8]]
+    ) -> tuple[list[npt.NDArray[np.uint8]], list[float]]: ...
+    def values(self, run: ShardRun) -> npt.NDArray[Any]: ...
+
+@final
+class ShardRun:
+    def cancel(self) -> None: ...
+
+@final
 class View:
     @staticmethod
     def from_csr(
@@ -331,6 +357,12 @@ class View:
     def close(self) -> None: ...
 
 def column(source: object, what: str) -> npt.NDArray[Any] | list[str]: ...
+def divided(
+    src: npt.NDArray[np.uint32],
+    dst: npt.NDArray[np.uint32],
+    weights: npt.NDArray[np.float32] | None,
+    shards: int,
+) -> list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float32] | None]]: ...
 def date_of(word: str) -> int | None: ...
 def graph_options() -> list[tuple[str, list[str], str]]: ...
 def kernels() -> list[tuple[str, list[str]]]: ...

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 from uuid import uuid4
 
-import dask
 import numpy as np
 import numpy.typing as npt
+from dask.delayed import delayed
 from distributed import Client, Future, as_completed
 
 from everedge import _columns
@@ -28,6 +29,8 @@ from everedge.cluster._sources import Part, TablesPart, batches_of, checked_colu
 from everedge.cluster._staging import Columns, Operation
 
 _BATCH_EDGES = 1 << 22
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,8 @@ class Graph:
         given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
         self._client = client
         self._places: Places | None = None
+        self._changing = threading.RLock()
+        """Held while a batch comes in, or shards are divided."""
         self._path = os.path.abspath(path)
         self._places = Places(client, self._path, shards, given, Options(**given), wait)
 
@@ -106,17 +111,17 @@ class Graph:
     @property
     def directed(self) -> bool:
         """Whether edges have a direction."""
-        return self._open.options.directed
+        return self._open.state.options.directed
 
     @property
     def weighted(self) -> bool:
         """Whether edges carry weights."""
-        return self._open.options.weighted
+        return self._open.state.options.weighted
 
     @property
     def version(self) -> int:
         """The newest version: how many batches all shards have."""
-        return self._again(lambda places: places.newest())
+        return self._again(Places.newest)
 
     @property
     def num_vertices(self) -> int:
@@ -161,11 +166,11 @@ class Graph:
         Every batch of up to `batch` edges is a version. An ingest of a `name` that did not come to its end goes on where it was if
         it is begun again with the same source and `batch`.
         """
-        if self._open.options.weighted and weight is None and not delete:
+        if self._open.state.options.weighted and weight is None and not delete:
             weight = "weight"
         _columns.whole(batch, "batch", 1)
         name = name or uuid4().hex
-        if not self._open.options.weighted or delete:
+        if not self._open.state.options.weighted or delete:
             weight = None
         parts = _parts_of(source)
         operation: Operation = "delete" if delete else "add"
@@ -173,7 +178,7 @@ class Graph:
         waiting = {f"{name}/{number}": part for number, part in enumerate(parts)}
         edges, batches, version = 0, 0, 0
         total = len(waiting)
-        with Bar() as bar:
+        with self._changing, Bar() as bar:
             for tries in range(1, TRIES_MAX + 1):
                 bring = partial(reading, self._open.hosts)
                 futures = {self._begun(partial(bring, one), part): one for one, part in waiting.items()}
@@ -247,6 +252,15 @@ class Graph:
         """Return how many edges each vertex has: those that leave and those that enter, of undirected ones each once."""
         return self._degrees("degree", (lambda leaving, entering: leaving + entering) if self.directed else lambda both, _: both)
 
+    def grow(self) -> None:
+        """Divide every shard into two, so that there are twice as many.
+
+        Questions are answered meanwhile by the shards that there are; batches wait. It needs room on the workers' disks for all
+        edges once more. If it does not come to its end, the graph has the shards that it had.
+        """
+        with self._changing:
+            self._again(lambda places: places.grow())
+
     def close(self) -> None:
         """Close all shards; a second time does nothing."""
         places, self._places = self._places, None
@@ -276,7 +290,7 @@ class Graph:
         return self._places
 
     def _send(self, operation: Operation, columns: Columns, name: str | None) -> int:
-        options = self._open.options
+        options = self._open.state.options
         if columns[2] is not None and not options.weighted:
             raise InvalidInputError("the graph has no weights, the edges have some: leave them out, or make it with weighted=True")
         if columns[2] is None and options.weighted and operation == "add":
@@ -289,16 +303,17 @@ class Graph:
             version: int = future.result()[0]
             return version
 
-        return self._again(send)
+        with self._changing:
+            return self._again(send)
 
     def _begun(self, bring: Callable[[Any], object], part: Any) -> Future[Any]:
         """Begin to bring in a part of a source, one that is computed only then if it is a delayed value."""
         if isinstance(part, Part):
             return self._client.submit(bring, part, pure=False, key=f"ingest-{uuid4().hex[:12]}")
-        begun: Future[Any] = self._client.compute(dask.delayed(bring, pure=False)(part))
+        begun: Future[Any] = self._client.compute(delayed(bring, pure=False)(part))
         return begun
 
-    def _again(self, ask: Callable[[Places], Any]) -> Any:
+    def _again(self, ask: Callable[[Places], Answer]) -> Answer:
         """Ask, and ask again when what a worker had that is gone is elsewhere."""
         for tries in range(1, TRIES_MAX + 1):
             try:
@@ -320,8 +335,7 @@ class Graph:
             degrees = [of(*both) for both in places.call_all("degrees", cut.number)]
             return Values(name, *gathered(places, cut, degrees))
 
-        answer: Values[np.uint32] = self._again(ask)
-        return answer
+        return self._again(ask)
 
 
 _SAVE_SECONDS = 10.0

@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from distributed import Actor
+from distributed import Actor, get_worker
 
 from everedge.cluster._durable import write_whole
 from everedge.cluster._shard import Message, Options, Question, Shard
 from everedge.cluster._staging import Columns, Operation, checked
 from everedge.cluster._versions import Versions, digest
 
-_HERE: dict[str, Host] = {}
+_HERE: dict[object, Host] = {}
 """The hosts of this process by name: what is here is called without a message."""
 
 Answer = TypeVar("Answer")
@@ -51,6 +52,18 @@ class Host:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
 
+@dataclass(frozen=True)
+class State:
+    """How far a graph is."""
+
+    shards: int
+    base: int
+    """The version that these shards began with."""
+    epoch: int
+    newest: int
+    options: Options
+
+
 class VersionsHost(Host):
     """The versions of a graph."""
 
@@ -64,18 +77,18 @@ class VersionsHost(Host):
         with open(options) as file:
             self._options = Options(**json.load(file))
 
-    async def state(self) -> tuple[int, int, int, Options]:
-        """Return how many shards there are, the epoch, the newest version, and how the shards' graphs are made."""
+    async def state(self) -> State:
+        """Return what the log says as a whole."""
         held: Versions = self._held
-        return held.shards, held.epoch, held.newest, self._options
+        return State(held.shards, held.base, held.epoch, held.newest, self._options)
 
 
 class ShardHost(Host):
     """A shard, and the way to the others."""
 
-    def __init__(self, name: str, directory: str, shard: int, shards: int, options: Options) -> None:
+    def __init__(self, name: str, directory: str, shard: int, shards: int, options: Options, base: int) -> None:
         # One thread for a superstep, one for a batch, and one for what is short.
-        super().__init__(name, Shard(directory, shard, shards, options), 3)
+        super().__init__(name, Shard(directory, shard, shards, options, base), 3)
         self._shard = shard
         self._others: list[Actor] = []
 
@@ -99,9 +112,10 @@ class ShardHost(Host):
         saved: tuple[str, int] | None,
         threads: int,
     ) -> tuple[list[float], int]:
-        """Begin to answer a kernel; returns its sums, and the bytes that it has said."""
+        """Begin to answer a kernel, on so many threads or, if 0, as many as the worker has; returns its sums, and the bytes that it has said."""
         held: Shard = self._held
         step = saved[1] if saved else 0
+        threads = threads or get_worker().state.nthreads
         said = await self._work(partial(held.begin, name, cut, question, whole, saved, threads))
         return await self._say(name, step, *said)
 
@@ -110,6 +124,20 @@ class ShardHost(Host):
         held: Shard = self._held
         said = await self._work(partial(held.step, name, step, totals))
         return await self._say(name, step + 1, *said)
+
+    async def split(self, cut: int, shards: list[Actor]) -> None:
+        """Fill the shards that this one becomes with what it has at a cut."""
+        await self._work(partial(self._split, cut, shards))
+
+    def _split(self, cut: int, shards: list[Actor]) -> None:
+        held: Shard = self._held
+        for parts in held.parts(cut, len(shards)):
+            filling = [_call(shards[shard], "fill", columns) for shard, columns in parts.items()]
+            for one in filling:
+                _result(one)
+        owned = held.vertices(cut)
+        for shard in range(self._shard, len(shards), len(self._others)):
+            _result(_call(shards[shard], "filled", owned[owned % len(shards) == shard]))
 
     async def _say(self, name: str, step: int, messages: list[Message], sums: list[float]) -> tuple[list[float], int]:
         to = [shard for shard, message in enumerate(messages) if message.size]
@@ -186,6 +214,12 @@ class _Remote:
 
 def _result(call: Any) -> Any:
     return call() if isinstance(call, partial) else call.result()
+
+
+def remove_at(path: str, names: list[str]) -> None:
+    """Remove, on a worker, directories of shards that no graph has any more, if they are there."""
+    for name in names:
+        shutil.rmtree(os.path.join(path, name), ignore_errors=True)
 
 
 def found_at(path: str) -> tuple[bool, list[str]]:

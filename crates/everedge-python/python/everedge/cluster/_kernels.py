@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from everedge._columns import told
 from everedge._errors import InvalidInputError, KernelError
+from everedge._reports import RunReport
 from everedge._values import Vertices
 from everedge.cluster._places import Cut, Places, may_be_loss
 from everedge.cluster._shard import Question
@@ -23,27 +24,29 @@ TRIES_MAX = 10
 _TOPIC = "everedge"
 """Where a client of the scheduler hears of supersteps (`Client.get_events`)."""
 
+_TELL_SECONDS = 0.25
+
 Step = Callable[[int, int], object]
 """Told how many supersteps are done, and of how many (0 if that is unknown)."""
 
 
-@dataclass
-class ClusterReport:
-    """How a kernel ran over shards."""
+@dataclass(frozen=True)
+class ClusterReport(RunReport):
+    """How a kernel ran over shards.
 
-    kernel: str
-    version: int
+    `open_seconds` is what taking a cut took, and telling each other of ghosts: nearly nothing if nothing has changed since the
+    last kernel. `seconds` are all supersteps, without gathering the values; `iterations` is their number. What is measured of one
+    process alone, memory and reads, is 0.
+    """
+
+    version: int = 0
     """The version that every shard answered from."""
-    shards: int
-    ghosts: int
+    shards: int = 0
+    """How many there were."""
+    ghosts: int = 0
     """How many vertices shards have that others own, each counted wherever it is one."""
-    supersteps: int = 0
-    seconds: float = 0.0
-    """All supersteps, without the cut before and the gathering after."""
-    prepare_seconds: float = 0.0
-    """Taking a cut, and telling each other of ghosts; nearly nothing if nothing has changed since the last kernel."""
     bytes_sent: list[int] = field(default_factory=list)
-    """What shards said to others before each superstep."""
+    """What shards said to others before each superstep, and after the last."""
     tries: int = 1
     """How often it was begun: more than once if a worker went away."""
 
@@ -58,6 +61,7 @@ class Answering:
     threads: int
     save_seconds: float
     tell: Step | None
+    _last_told: float = field(default_factory=time.perf_counter)
     _saved: tuple[int, int] | None = None
     """The version, and the superstep before which all shards saved what they knew."""
 
@@ -83,18 +87,18 @@ class Answering:
         places, begun = self.places, time.perf_counter()
         cut = places.cut()
         question = self._question(cut)
-        report = ClusterReport(self.kernel, cut.version, places.shard_count, cut.ghosts, tries=tries)
         version, first = self._saved or (cut.version, 0)
         if version != cut.version:
             # What was saved is of a version that no shard that was opened again can show.
             self._saved, first = None, 0
         kept = (saves, first) if first else None
         now = time.perf_counter()
-        report.prepare_seconds, begun, last_save = now - begun, now, now
+        open_seconds, begun, last_save = now - begun, now, now
+        bytes_sent = []
         said = places.all("begin", name, cut.number, question, cut.vertices, kept, self.threads)
         step = first
         while True:
-            report.bytes_sent.append(sum(sent for _, sent in said))
+            bytes_sent.append(sum(sent for _, sent in said))
             totals = [math.fsum(sums) for sums in zip(*(sums for sums, _ in said), strict=True)]
             if self._is_done(step, totals):
                 break
@@ -103,10 +107,28 @@ class Answering:
                 self._saved, last_save = (cut.version, step), time.perf_counter()
             said = places.all("step", name, step, totals)
             step += 1
-            self._note(step, report)
-        report.supersteps, report.seconds = step, time.perf_counter() - begun
+            self._note(step, cut.version)
+        seconds = time.perf_counter() - begun
         vertices, by_index = gathered(places, cut, places.call_all("values", name))
         self._give_up(name, saves if self._saved else None)
+        report = ClusterReport(
+            kernel=self.kernel,
+            source=dict(question[1]).get("source"),
+            threads=self.threads,
+            open_seconds=open_seconds,
+            seconds=seconds,
+            trials=[seconds],
+            iterations=step,
+            peak_rss_bytes=0,
+            read_bytes=0,
+            reads=0,
+            result=_in_short(self.kernel, vertices, by_index),
+            version=cut.version,
+            shards=places.shard_count,
+            ghosts=cut.ghosts,
+            bytes_sent=bytes_sent,
+            tries=tries,
+        )
         return report, vertices, by_index
 
     def _question(self, cut: Cut) -> Question:
@@ -143,9 +165,12 @@ class Answering:
             )
         return iterations is not None and step >= iterations
 
-    def _note(self, step: int, report: ClusterReport) -> None:
-        done = {"kernel": self.kernel, "superstep": step, "version": report.version}
-        self.places.client.log_event(_TOPIC, done)
+    def _note(self, step: int, version: int) -> None:
+        now = time.perf_counter()
+        if now - self._last_told >= _TELL_SECONDS:
+            self._last_told = now
+            done = {"kernel": self.kernel, "superstep": step, "version": version}
+            self.places.client.log_event(_TOPIC, done)
         if self.tell is not None:
             self.tell(step, self.parameters.get("iterations") or 0)
 
@@ -180,6 +205,23 @@ def gathered(
         is_vertex[rows] = True
     index = np.flatnonzero(is_vertex).astype(np.uint32)
     return Vertices(index, index, bound), by_index
+
+
+def _in_short(kernel: str, vertices: Vertices, by_index: npt.NDArray[Any]) -> dict[str, Any]:
+    """Return an answer in short, as the report of one machine has it."""
+    values = by_index[vertices.index]
+    if kernel == "pagerank":
+        return {"sum": float(values.sum())}
+    if kernel == "kcore":
+        return {"max": int(values.max(initial=0))}
+    if kernel == "wcc":
+        # A component is called by its smallest vertex.
+        components = int((values == vertices.index).sum())
+        return {"components": components, "largest": int(np.bincount(values).max(initial=0))}
+    reached = values[np.isfinite(values) & (values != np.iinfo(np.uint32).max)]
+    if kernel == "bfs":
+        return {"reached": reached.size, "depth": int(reached.max(initial=0))}
+    return {"reached": reached.size, "max": float(reached.max(initial=0))}
 
 
 def _iterations_most(tolerance: float, damping: float | None) -> float:

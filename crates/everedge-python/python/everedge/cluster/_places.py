@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterable
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +15,7 @@ from distributed import Actor, Client, Future
 
 from everedge._errors import ClosedError, CorruptionError, EveredgeError, InvalidInputError, NotAGraphError
 from everedge.cluster._errors import ShardLostError, StaleError
-from everedge.cluster._host import Hosts, ShardHost, VersionsHost, found_at
+from everedge.cluster._host import Hosts, ShardHost, State, VersionsHost, found_at, remove_at
 from everedge.cluster._shard import Options
 
 _LOOK_SECONDS = 0.5
@@ -66,11 +66,13 @@ class Places:
             shards = len(found)
         created = None if there else (shards, create)
         self.versions = self._put(VersionsHost, "versions", address, path, created)
-        self.shard_count, self.epoch, newest, self.options = self.versions.actor.state().result()
+        self.shards: list[Place] = []
         try:
+            self.state: State = self.versions.actor.state().result(timeout=wait)
             self._check(shards, given)
-            self.shards: list[Place] = []
-            self._open_all(found, is_new=newest == 0)
+            self._remove_others(found)
+            for shard in range(self.shard_count):
+                self.shards.append(self._put_shard(shard, found, is_new=self.state.newest == 0))
         except BaseException:
             self.close()
             raise
@@ -78,9 +80,14 @@ class Places:
         self._drop_needless()
 
     @property
+    def shard_count(self) -> int:
+        """How many shards there are."""
+        return self.state.shards
+
+    @property
     def hosts(self) -> Hosts:
         """What a task needs to change the graph."""
-        return Hosts(self.versions.actor, [place.actor for place in self.shards], self.epoch)
+        return Hosts(self.versions.actor, [place.actor for place in self.shards], self.state.epoch)
 
     def all(self, method: str, *arguments: Any) -> list[Any]:
         """Call a method of the host of every shard at once; returns their answers."""
@@ -105,7 +112,8 @@ class Places:
 
     def newest(self) -> int:
         """Return the newest version."""
-        newest: int = self.wait([self.versions.actor.state()])[0][2]
+        (state,) = self.wait([self.versions.actor.state()])
+        newest: int = state.newest
         return newest
 
     def cut(self) -> Cut:
@@ -153,9 +161,34 @@ class Places:
             self._applied = 0
             self._drop_needless()
 
+    def grow(self) -> None:
+        """Divide each shard into two. Kernels are answered by those that there are until the new ones are whole."""
+        cut = self.cut()
+        found = self._survey()
+        state = replace(self.state, shards=2 * self.shard_count, base=cut.version)
+        names = [_name_of(shard, state.shards) for shard in range(state.shards)]
+        self.client.run(remove_at, self.path, names)
+        new: list[Place] = []
+        try:
+            for shard in range(state.shards):
+                new.append(self._put_on(list(found), shard, state, new))
+            actors = [place.actor for place in new]
+            self.wait([place.actor.meet(actors) for place in new])
+            self.all("split", cut.number, actors)
+            self.wait([self.versions.actor.call("grow", state.shards)])
+        except BaseException:
+            self._close(new)
+            raise
+        self._cut, self._applied = None, cut.version
+        old, self.shards, self.state = self.shards, new, state
+        self._close(old)
+        self._remove_others(self._survey())
+
     def close(self) -> None:
         """Close all shards; what was acknowledged is on disk in any case."""
-        places = [self.versions, *getattr(self, "shards", [])]
+        self._close([self.versions, *self.shards])
+
+    def _close(self, places: list[Place]) -> None:
         for place in places:
             with contextlib.suppress(Exception):
                 place.actor.close().result(timeout=self._wait)
@@ -179,13 +212,13 @@ class Places:
         staged = self.call_all("staged")
         known = self.wait([self.versions.actor.call("versions_of", batches) for batches in staged])
         placed = zip(self.shards, known, strict=True)
-        self.wait([place.actor.call("drop_needless", self.epoch, versions) for place, versions in placed])
+        self.wait([place.actor.call("drop_needless", self.state.epoch, versions) for place, versions in placed])
 
     def _check(self, shards: int | None, given: dict[str, Any]) -> None:
         if shards is not None and shards != self.shard_count:
             raise InvalidInputError(f"`{self.path}` has {self.shard_count} shards, not {shards}: leave `shards` out")
         for name, value in given.items():
-            if (there := getattr(self.options, name)) != value:
+            if (there := getattr(self.state.options, name)) != value:
                 raise InvalidInputError(f"`{self.path}` was created with {name}={there!r}, not {value!r}: leave it out")
 
     def _survey(self) -> dict[str, tuple[bool, list[str]]]:
@@ -201,29 +234,39 @@ class Places:
         lost = {str(shard) for shard, place in enumerate(self.shards) if is_lost(place)}
         return lost | ({"versions"} if is_lost(self.versions) else set())
 
-    def _open_all(self, found: dict[str, tuple[bool, list[str]]], *, is_new: bool) -> None:
-        for shard in range(self.shard_count):
-            self.shards.append(self._put_shard(shard, found, is_new=is_new))
-
     def _put_shard(self, shard: int, found: dict[str, tuple[bool, list[str]]], *, is_new: bool) -> Place:
-        name = f"shard-{shard}-of-{self.shard_count}"
+        name = _name_of(shard, self.shard_count)
         able = [address for address, (_, directories) in found.items() if name in directories]
         if not able and not is_new:
             raise ShardLostError(
                 f"no worker has `{os.path.join(self.path, name)}`: start the worker whose disk has it, and try again"
             )
-        able = able or list(found)
-        loads = [sum(place.address == address for place in self.shards) for address in able]
-        address = able[loads.index(min(loads))]
+        return self._put_on(able or list(found), shard, self.state, self.shards)
+
+    def _put_on(self, able: list[str], shard: int, state: State, placed: list[Place]) -> Place:
+        """Open or create a shard on that of the workers which has the fewest."""
+        loads = [sum(place.address == address for place in placed) for address in able]
+        name = _name_of(shard, state.shards)
         directory = os.path.join(self.path, name)
-        return self._put(ShardHost, name, address, directory, shard, self.shard_count, self.options)
+        address = able[loads.index(min(loads))]
+        return self._put(ShardHost, name, address, directory, shard, state.shards, state.options, state.base)
+
+    def _remove_others(self, found: dict[str, tuple[bool, list[str]]]) -> None:
+        """Remove what is left of another number of shards: of those before it grew, or of growing that did not end."""
+        others = [
+            name
+            for name in {name for _, directories in found.values() for name in directories}
+            if not name.endswith(f"-of-{self.shard_count}")
+        ]
+        if others:
+            self.client.run(remove_at, self.path, others)
 
     def _reopen_versions(self, found: dict[str, tuple[bool, list[str]]]) -> None:
         able = [address for address, (has_versions, _) in found.items() if has_versions]
         if not able:
             raise ShardLostError(f"no worker has the versions of `{self.path}`: start the worker whose disk has them")
         self.versions = self._put(VersionsHost, "versions", able[0], self.path, None)
-        _, self.epoch, _, _ = self.versions.actor.state().result(timeout=self._wait)
+        self.state = self.versions.actor.state().result(timeout=self._wait)
 
     def _put(self, host: type, what: str, address: str, *arguments: Any) -> Place:
         self._count += 1
@@ -234,6 +277,10 @@ class Places:
         # An actor takes the client that is current then.
         with self.client.as_current():
             return Place(future, future.result(timeout=self._wait), address)
+
+
+def _name_of(shard: int, shards: int) -> str:
+    return f"shard-{shard}-of-{shards}"
 
 
 def may_be_loss(error: BaseException) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -63,7 +63,8 @@ class Shard:
     Vertices v with `v mod shards = shard` are its own. Its graph has every edge with an end among them.
     """
 
-    def __init__(self, directory: str, shard: int, shards: int, options: Options) -> None:
+    def __init__(self, directory: str, shard: int, shards: int, options: Options, base: int = 0) -> None:
+        """Open a shard, or create it; `base` is the version that it began with."""
         self.shard = shard
         self.shards = shards
         self._directory = directory
@@ -79,7 +80,7 @@ class Shard:
         )
         self._staging = Staging(os.path.join(directory, "staged"))
         self._applied = Applied(os.path.join(directory, "applied"))
-        self._version = self._applied.version(self._updates())
+        self._version = max(base, self._applied.version(self._updates()))
         self._changing = threading.Lock()
         self._lock = threading.Lock()
         self._cuts: dict[int, Cut] = {}
@@ -148,6 +149,26 @@ class Shard:
         snapshot = self._graph.snapshot()
         self._cuts[cut] = Cut(version, snapshot, _native.Shard(snapshot._native, self.shard, self.shards))
 
+    def fill(self, columns: Columns) -> None:
+        """Take in edges of a shard that this one comes from, before it has a version."""
+        self._graph.add_edges(*columns)
+
+    def filled(self, vertices: npt.NDArray[np.uint32]) -> None:
+        """Take in the vertices that it owns; all that it was filled with is durable then."""
+        self._graph.add_vertices(aligned(vertices))
+        self._graph.sync()
+
+    def parts(self, cut: int, shards: int) -> Iterator[dict[int, Columns]]:
+        """Return the edges of a cut, some at a time, for each of the shards that this one becomes where there are so many."""
+        import pyarrow
+
+        becomes = range(self.shard, shards, self.shards)
+        for batch in pyarrow.RecordBatchReader.from_stream(self._cut(cut).snapshot):
+            weights = batch["weight"].to_numpy() if "weight" in batch.schema.names else None
+            columns = checked((batch["src"].to_numpy(), batch["dst"].to_numpy(), weights))
+            divided = _native.divided(*columns, shards)
+            yield {shard: divided[shard] for shard in becomes if divided[shard][0].size}
+
     def release(self, cut: int) -> None:
         """Give a cut up, and what was asked of it."""
         with self._lock:
@@ -167,9 +188,13 @@ class Shard:
         """Take in which own vertices are ghosts on another shard."""
         self._shared(cut).set_mirrored(shard, aligned(ghosts))
 
+    def vertices(self, cut: int) -> npt.NDArray[np.uint32]:
+        """Return the vertices that it owns, ascending."""
+        return self._shared(cut).owned()
+
     def owned(self, cut: int) -> npt.NDArray[np.uint32] | None:
-        """Return its vertices, ascending; none if they are all that it could have, up to its largest."""
-        owned = self._shared(cut).owned()
+        """Return the same; none if they are all that it could have, up to its largest."""
+        owned = self.vertices(cut)
         return None if np.array_equal(owned, np.arange(self.shard, owned[-1] + 1 if owned.size else 0, self.shards)) else owned
 
     def degrees(self, cut: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:

@@ -115,7 +115,7 @@ def parquet_parts(path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]
 
     given = [path] if isinstance(path, str | os.PathLike) else list(path)
     files: list[str] = []
-    for one in map(os.fspath, given):
+    for one in [os.fspath(one) for one in given]:
         if os.path.isdir(one):
             found = sorted(glob.glob(os.path.join(glob.escape(one), "**", "*.parquet"), recursive=True))
         else:
@@ -139,5 +139,5 @@ def _columns_of_edges(edges: list[Any], names: tuple[str, str, str | None]) -> C
         return checked_columns(src, dst, weight)
     if len({len(edge) for edge in edges}) != 1 or not 2 <= len(edges[0]) <= 3:
         raise InvalidInputError("an edge is a tuple (src, dst) or (src, dst, weight), all of one length, or a dict")
-    src, dst, *weights = zip(*edges, strict=True)
-    return checked_columns(list(src), list(dst), list(weights[0]) if weights else None)
+    columns = [list(column) for column in zip(*edges, strict=True)]
+    return checked_columns(columns[0], columns[1], columns[2] if len(columns) == 3 else None)

@@ -8,7 +8,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +60,8 @@ class Staging:
     def put(self, batch: str, staged: Staged) -> None:
         """Stage a batch; in place of one of the same name."""
         src, dst, weights = staged.columns
-        body = [memoryview(column).cast("B") for column in (src, dst, weights) if column is not None and column.size]
+        columns: list[npt.NDArray[Any]] = [src, dst] if weights is None else [src, dst, weights]
+        body = [column.data.cast("B") for column in columns if column.size]
         checksum = 0
         for column in body:
             checksum = zlib.crc32(column, checksum)

@@ -62,6 +62,8 @@ class Versions:
         self.epoch = 0
         self.shards = 0
         """How many shards the graph has; 0 in a log that was not created to its end."""
+        self.base = 0
+        """The version that these shards began with: they have the batches up to it, though not one by one."""
         self._read()
         if not self.shards:
             self.shards = shards or 0
@@ -125,6 +127,12 @@ class Versions:
         with self._lock:
             return self._since(version)
 
+    def grow(self, shards: int) -> None:
+        """Let the graph have so many shards from now on, durably: they have the newest version."""
+        with self._lock:
+            self._append(_SHARDS, self.newest, _NO_BATCH, shards)
+            self.shards, self.base = shards, self.newest
+
     def close(self) -> None:
         """Close the file."""
         with self._lock:
@@ -162,7 +170,7 @@ class Versions:
                 self._committed[batch] = version, edges
                 self._entries.append(Entry(version, batch=batch, owners=owners))
             elif kind == _SHARDS:
-                self.shards = edges
+                self.shards, self.base = edges, version
 
     def _append(self, kind: int, version: int, batch: str, edges: int, owners: int = 0) -> None:
         body = _RECORD.pack(version, self.epoch, kind, bytes.fromhex(batch), edges, owners, 0)[:-4]
