@@ -180,8 +180,8 @@ def measured_shards(
 
 def kernels(graphs: Path, work: Path) -> list[dict[str, Any]]:
     """Work, bytes and supersteps of each kernel by scale, degree and number of shards."""
-    wanted = [(16, 47, 32, 3), (18, 16, 2, 3), (18, 16, 8, 3), (18, 16, 32, 3), (18, 47, 32, 3), (20, 16, 2, 1), (20, 16, 8, 1)]
-    wanted += [(20, 16, 32, 1), (20, 47, 32, 1)]
+    wanted = [(16, 47, 32, 3), (18, 16, 2, 3), (18, 16, 8, 3), (18, 16, 32, 3), (20, 16, 2, 1), (20, 16, 8, 1), (18, 47, 32, 1)]
+    wanted += [(20, 16, 32, 1), (20, 47, 8, 1)]
     found = []
     for one in wanted:
         found.append(_kernels_of(graphs, work, *one))
@@ -364,9 +364,9 @@ def messages(graphs: Path, work: Path) -> dict[str, Any]:
                 alone = [graph.bfs(source=int(path_of[1])).report for _ in range(3)]
             found["steps"].append({
                 "shards": shards, "messages": shards * (shards - 1),
-                "seconds": median(report.seconds / report.supersteps for report in reports),
-                "alone_seconds": median(report.seconds / report.supersteps for report in alone),
-                "supersteps": [reports[0].supersteps, quiet[0].supersteps, alone[0].supersteps],
+                "seconds": median(report.seconds / report.iterations for report in reports),
+                "alone_seconds": median(report.seconds / report.iterations for report in alone),
+                "supersteps": [reports[0].iterations, quiet[0].iterations, alone[0].iterations],
             })  # fmt: skip
             shutil.rmtree(path)
         sender, receiver = list(client.scheduler_info(n_workers=-1)["workers"])[:2]

@@ -172,12 +172,15 @@ class Work:
 def work(kernel: str, graph: Kron, runs: list[dict[str, Any]]) -> Work:
     """Return the work of a kernel: that of each edge that a shard has, of a random read for it, of each id, and of each byte that is said.
 
-    What each costs is the best fit to the measured runs, by least squares of relative errors, none below zero.
+    What each costs is the best fit to the measured runs, by least squares of relative errors, none below zero. A read is one of an array
+    as long as the largest id; of PageRank and k-core, as long as there are vertices on the shard (`lists.rs`).
     """
     rounds = ITERATIONS if kernel == "pagerank" else 1
 
     def features(graph: Kron, said: float, times: float) -> Floats:
-        return np.array([times * graph.sent, times * graph.sent * read_seconds(graph.scale), graph.shards * graph.bound, said])
+        length = (graph.vertices + graph.ghosts) / graph.shards if kernel in ("pagerank", "kcore") else graph.bound
+        read = read_seconds(math.log2(length))
+        return np.array([times * graph.sent, times * graph.sent * read, graph.shards * graph.bound, said])
 
     rows, seconds = [], []
     for run in runs:
@@ -312,18 +315,22 @@ def graph_memory(graph: Kron, weighted: bool, figures: list[dict[str, Any]]) -> 
 def kernel_memory(kernel: str, graph: Kron, said: float, steps: float) -> Held:
     """Return what a shard's part of a kernel takes, by the arrays in its file; for messages what is said and heard in a mean superstep.
 
-    Beside the arrays: lists of own vertices, ghosts and mirrored vertices, 4 bytes each, and a bit of each id (`part.rs`).
+    Beside the arrays: lists of own vertices, ghosts and mirrored vertices, 4 bytes each, and a bit of each id (`part.rs`). PageRank and
+    k-core copy lists with numbers without gaps (`lists.rs`): 4 bytes for each id and a second copy of the lists, both for a moment.
     """
-    of_id = {"bfs": 4 + 2 / 8, "sssp": 8 + 8, "wcc": 4 + 4, "pagerank": 8 + 4 + 4 + 1 / 8, "kcore": 4 + 4 + 8}[kernel]
-    lists = 4 * (graph.vertices + 2 * graph.ghosts) / graph.shards
+    own, ghosts = graph.vertices / graph.shards, graph.ghosts / graph.shards
+    of_id = {"bfs": 4 + 2 / 8, "sssp": 8 + 8, "wcc": 4 + 4, "pagerank": 4, "kcore": 4}[kernel]
+    lists = 4 * (own + 2 * ghosts)
     if kernel == "wcc":
         # The last one of a pair that listens: a list of what it was told at each height, and the largest message.
         lists += sum(4 * graph.shared(group) for group, _ in pairs(graph.shards))
         lists += (4 + 8) * graph.shared(graph.shards // 2)
     else:
         lists += 2 * said / graph.shards / max(steps, 1)
+    if kernel == "pagerank":
+        lists += 8 * graph.edges / graph.shards + (8 + 4 + 8 + 4) * own + (4 + 4) * ghosts
     if kernel == "kcore":
-        lists += 4 * graph.distinct / graph.shards
+        lists += 8 * graph.distinct / graph.shards + (8 + 4 + 4) * own + (4 + 4) * ghosts
     return Held((of_id + 1 / 8) * graph.bound, lists)
 
 
@@ -523,13 +530,15 @@ def limits_table() -> str:
     """What the plan asks of single places, and how many ids or shards that place is good for."""
     of_dask = dask()
     of_id = graph_memory(PLAN, False, FIGURES["memory"]).of_ids / PLAN.bound
+    of_sssp = of_id + kernel_memory("sssp", PLAN, 0, 1).of_ids / PLAN.bound
     sorted_bytes = 8 * PLAN.shared(PLAN.shards // 2)
     batches = PLAN.edges / (1 << 22)
     rows = [
-        ["tables and arrays as long as the largest id, PageRank, GB on each machine", number((of_id + 16.25) * PLAN.bound / GB)],
-        ["largest id at which these fill 256 GB, millions", number(256 * GB / (of_id + 16.25) / 1e6)],
-        ["the answer on the client: 8 bytes a vertex as it came, 8 by index, 4 for the ids, GB", number(20 * PLAN.bound / GB)],
-        ["that answer over the client's network, s at 10 Gbit/s", number(8 * 8 * PLAN.vertices / 1e10)],
+        ["the graph's tables as long as the largest id, bytes of an id", number(of_id)],
+        ["the same with the arrays of SSSP, GB on each machine, however many there are", number(of_sssp * PLAN.bound / GB)],
+        ["ids at which these alone fill 128 GB, billions", number(128 * GB / of_sssp / 1e9)],
+        ["ranks on the client, GB: 9 bytes of each id, 20 of each vertex", number((9 * PLAN.bound + 20 * PLAN.vertices) / GB)],
+        ["ranks over the client's network, s at 10 Gbit/s", number(8 * 8 * PLAN.vertices / 1e10)],
         ["last message of WCC, GB", number(sorted_bytes / GB)],
         ["a message of PageRank from one machine to another, MB", number(4 * PLAN.ghosts / PLAN.shards / (PLAN.shards - 1) / 1e6)],
         ["Dask's thread, Gbit/s of a message", number(8 * of_dask.bytes_per_second / 1e9)],
