@@ -182,28 +182,26 @@ def kernels(graphs: Path, work: Path) -> list[dict[str, Any]]:
     """Work, bytes and supersteps of each kernel by scale, degree and number of shards."""
     wanted = [(16, 47, 32, 3), (18, 16, 2, 3), (18, 16, 8, 3), (18, 16, 32, 3), (20, 16, 2, 1), (20, 16, 8, 1), (18, 47, 32, 1)]
     wanted += [(20, 16, 32, 1), (20, 47, 8, 1)]
-    found = []
-    for one in wanted:
-        found.append(_kernels_of(graphs, work, *one))
-        store("kernels", found)
-    return found
+    return _kernels_of(graphs, work, "kernels", wanted)
 
 
 def check(graphs: Path, work: Path) -> list[dict[str, Any]]:
     """The same at scale 22, which the model is checked with."""
-    found = []
-    for shards in (2, 4, 8):
-        found.append(_kernels_of(graphs, work, 22, 16, shards, 1))
-        store("check", found)
+    return _kernels_of(graphs, work, "check", [(22, 16, shards, 1) for shards in (2, 4, 8)])
+
+
+def _kernels_of(graphs: Path, work: Path, what: str, wanted: list[tuple[int, int, int, int]]) -> list[dict[str, Any]]:
+    """Measure by scale, degree, shards and trials; a run that the file has already is kept."""
+    found = stored().get(what, [])
+    for scale, degree, shards, trials in wanted:
+        if any((one["scale"], one["degree"], one["shards"]) == (scale, degree, shards) for one in found):
+            continue
+        begun, load = time.perf_counter(), os.getloadavg()[0]
+        measured = measured_shards(read(graphs, scale, degree), shards, work, KERNELS, trials)
+        found.append({"scale": scale, "degree": degree, "load": round(load, 1), **measured})
+        store(what, found)
+        print(f"scale {scale}, degree {degree}, {shards} shards: {time.perf_counter() - begun:.0f} s", file=sys.stderr, flush=True)
     return found
-
-
-def _kernels_of(graphs: Path, work: Path, scale: int, degree: int, shards: int, trials: int) -> dict[str, Any]:
-    begun = time.perf_counter()
-    load = os.getloadavg()[0]
-    found = measured_shards(read(graphs, scale, degree), shards, work, KERNELS, trials)
-    print(f"scale {scale}, degree {degree}, {shards} shards: {time.perf_counter() - begun:.0f} s", file=sys.stderr, flush=True)
-    return {"scale": scale, "degree": degree, "load": round(load, 1), **found}
 
 
 def ghosts(graphs: Path, work: Path) -> list[dict[str, Any]]:
@@ -441,10 +439,15 @@ def in_ranges(edges: Edges, shards: int) -> Edges:
     return placed
 
 
+def stored() -> dict[str, Any]:
+    """Return what the file has."""
+    found: dict[str, Any] = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    return found
+
+
 def store(what: str, measured: Any) -> None:
     """Put a part in the file in place of what it was."""
-    known = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
-    known[what] = measured
+    known = {**stored(), what: measured}
     FIGURES.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
 
 
