@@ -208,6 +208,12 @@ def trend(kernel: str, graph: Kron, runs: list[dict[str, Any]]) -> float:
     return rounds * graph.sent * math.exp(line(runs, logs, least=-math.inf)(graph))
 
 
+def balance(kernel: str, run: dict[str, Any]) -> float:
+    """Return the work of the slowest shard of each superstep, which all others wait for, by the mean of all shards."""
+    steps = run["kernels"][kernel]["steps"]
+    return run["shards"] * sum(step["work_max"] for step in steps) / sum(step["work"] for step in steps)
+
+
 def read_seconds(scale: float) -> float:
     """Return what a read at a random place of an array of 2^scale numbers costs: measured up to 2^30."""
     reads = FIGURES["reads"]
@@ -281,6 +287,7 @@ class Answer:
 def answer(kernel: str, graph: Kron, runs: list[dict[str, Any]]) -> Answer:
     """Return what a kernel takes: its work, divided among machines and, where it can be, among their cores; then bytes over the network.
 
+    All wait for the slowest shard; how much slower than the mean it is comes from the runs with the most shards, the median of them.
     A machine sends and receives at once, but Dask does both on one thread: so the slower of the network, and twice the bytes through Dask.
     Components wait at each height for one message after the other: the largest counts, not the mean.
     """
@@ -289,13 +296,15 @@ def answer(kernel: str, graph: Kron, runs: list[dict[str, Any]]) -> Answer:
     waited = said / graph.shards
     if kernel == "wcc":
         waited = 2 * sum(8 * graph.shared(group) for group, _ in pairs(graph.shards))
+    most = max(run["shards"] for run in runs)
+    slowest = float(np.median([balance(kernel, run) for run in runs if run["shards"] == most]))
     ends = 2 if kernel == "wcc" else 2 * (graph.shards - 1)
     through_dask = waited * (1 if kernel == "wcc" else 2) / of_dask.bytes_per_second
     return Answer(
-        said, steps, done.spread / graph.shards / CORES, done.alone / graph.shards,
+        said, steps, slowest * done.spread / graph.shards / CORES, slowest * done.alone / graph.shards,
         steps * (of_dask.shard_seconds * graph.shards + of_dask.end_seconds * ends),
         {network: max(8 * waited / (network * 1e9), through_dask) for network in NETWORKS},
-        trend(kernel, graph, runs) / graph.shards / CORES,
+        slowest * trend(kernel, graph, runs) / graph.shards / CORES,
     )  # fmt: skip
 
 
@@ -466,6 +475,15 @@ def check_table() -> str:
     return table([*head, "error by trend"], rows)
 
 
+def balance_table() -> str:
+    """The slowest shard of each superstep by the mean."""
+    rows = []
+    for run in sorted(known(), key=lambda run: (run["shards"], run["scale"], run["degree"])):
+        row = [f"P = {run['shards']}, scale {run['scale']}, degree {run['degree']}", f"{run['ghosts_max'] * run['shards'] / run['ghosts']:.2f}"]
+        rows.append([*row, *(f"{balance(kernel, run):.2f}" for kernel in KERNELS)])
+    return table(["graph", "ghosts", *(f"work of {NAMES[kernel]}" for kernel in KERNELS)], rows)
+
+
 def memory_check_table() -> str:
     """Memory of a shard at scale 22, as predicted from scales 18 and 20, and as measured; beside it what there is before it is opened again."""
     rows = []
@@ -577,7 +595,8 @@ def limits_table() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "the graph": graph_table, "ghosts": ghosts_table, "check": check_table, "check of memory": memory_check_table, "kernels": kernels_table,
+    "the graph": graph_table, "ghosts": ghosts_table, "check": check_table, "check of memory": memory_check_table,
+    "balance": balance_table, "kernels": kernels_table,
     "memory": memory_table, "ingest": ingest_table, "single places": limits_table, "machines": growth_table, "locality": local_table,
 }  # fmt: skip
 
