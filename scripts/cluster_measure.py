@@ -192,7 +192,7 @@ def check(graphs: Path, work: Path) -> list[dict[str, Any]]:
 
 def _kernels_of(graphs: Path, work: Path, what: str, wanted: list[tuple[int, int, int, int]]) -> list[dict[str, Any]]:
     """Measure by scale, degree, shards and trials; a run that the file has already is kept."""
-    found = stored().get(what, [])
+    found: list[dict[str, Any]] = stored().get(what, [])
     for scale, degree, shards, trials in wanted:
         if any((one["scale"], one["degree"], one["shards"]) == (scale, degree, shards) for one in found):
             continue
@@ -312,9 +312,12 @@ def resident() -> tuple[int, int]:
 
 
 def ingest(graphs: Path, work: Path) -> list[dict[str, Any]]:
-    """What each step of a batch takes, of 2^22 edges on 2, 8 and 32 shards; medians of three graphs of scale 20. Archiving goes on after the last batch."""
+    """What each step of a batch takes, of 2^22 edges on 2, 8 and 32 shards; medians of three graphs of scale 20.
+
+    Archiving goes on after the last batch.
+    """
     edges = read(graphs, 20, 16)
-    found = []
+    found: list[dict[str, Any]] = []
     for shards in (2, 8, 32):
         runs = []
         for _ in range(3):
@@ -362,8 +365,8 @@ def messages(graphs: Path, work: Path) -> dict[str, Any]:
                 alone = [graph.bfs(source=int(path_of[1])).report for _ in range(3)]
             found["steps"].append({
                 "shards": shards, "messages": shards * (shards - 1),
-                "seconds": median(report.seconds / report.iterations for report in reports),
-                "alone_seconds": median(report.seconds / report.iterations for report in alone),
+                "seconds": median(report.seconds / (report.iterations or 1) for report in reports),
+                "alone_seconds": median(report.seconds / (report.iterations or 1) for report in alone),
                 "supersteps": [reports[0].iterations, quiet[0].iterations, alone[0].iterations],
             })  # fmt: skip
             shutil.rmtree(path)
@@ -421,7 +424,7 @@ def local(graphs: Path, work: Path) -> list[dict[str, Any]]:
                 placed = edges if rule == "modulo" else in_ranges(edges, shards)
                 wanted: tuple[str, ...] = ("bfs", "pagerank", "wcc", "kcore", "sssp") if shards == 8 else ()
                 counted = count_ghosts(placed, shards)
-                one = {"graph": name, "rule": rule, "shards": shards, "edges": len(edges), **counted}
+                one: dict[str, Any] = {"graph": name, "rule": rule, "shards": shards, "edges": len(edges), **counted}
                 if wanted:
                     measured = measured_shards(placed, shards, work, wanted, 1)["kernels"]
                     one["kernels"] = {

@@ -211,7 +211,7 @@ def trend(kernel: str, graph: Kron, runs: list[dict[str, Any]]) -> float:
 def balance(kernel: str, run: dict[str, Any]) -> float:
     """Return the work of the slowest shard of each superstep, which all others wait for, by the mean of all shards."""
     steps = run["kernels"][kernel]["steps"]
-    return run["shards"] * sum(step["work_max"] for step in steps) / sum(step["work"] for step in steps)
+    return float(run["shards"] * sum(step["work_max"] for step in steps) / sum(step["work"] for step in steps))
 
 
 def read_seconds(scale: float) -> float:
@@ -407,7 +407,7 @@ PLAN = Kron(31, 1e11, 64)
 
 def known() -> list[dict[str, Any]]:
     """Return all runs that were measured."""
-    return FIGURES["kernels"] + FIGURES["check"]
+    return [*FIGURES["kernels"], *FIGURES["check"]]
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
