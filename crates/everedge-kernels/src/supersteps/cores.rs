@@ -87,7 +87,7 @@ impl Cores {
                 let leaving = view.out_neighbors(ghost);
                 let entering = view.is_directed().then(|| view.in_neighbors(ghost));
                 let of_ghost = leaving.chain(entering.into_iter().flatten());
-                let own = of_ghost.filter_map(|w| part.number_of(w));
+                let own = of_ghost.filter(|&w| part.owns(w)).map(|w| self.lists.number_of(w));
                 self.no_longer_borne_out((from, to), own, &is_doubted)
             };
             lowered.iter().flat_map(doubt).collect()

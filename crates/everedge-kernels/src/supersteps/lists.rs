@@ -22,6 +22,9 @@ pub(super) struct Lists {
     ghosts: Vec<Range<usize>>,
     /// The numbers of own vertices that are mirrored on each shard, in the order that both keep.
     mirrored: Vec<Vec<u32>>,
+    /// The number of own vertex v at v divided by the number of shards.
+    numbers: Vec<u32>,
+    shards: u32,
 }
 
 impl Lists {
@@ -63,7 +66,9 @@ impl Lists {
             end += count;
             end
         }));
-        Self { starts, neighbors: joined(lists), ghosts, mirrored }
+        let (first, shards) = (part.shard() as usize, part.shard_count());
+        let numbers = number.into_iter().skip(first).step_by(shards as usize).collect();
+        Self { starts, neighbors: joined(lists), ghosts, mirrored, numbers, shards }
     }
 
     /// Returns the number of own vertices.
@@ -74,6 +79,12 @@ impl Lists {
     /// Returns the number of own vertices and ghosts.
     pub(super) fn count(&self) -> usize {
         self.ghosts.last().map_or(self.own_count(), |last| last.end)
+    }
+
+    /// Returns the number of an own vertex.
+    #[inline]
+    pub(super) fn number_of(&self, v: VertexId) -> u32 {
+        self.numbers[(v / self.shards) as usize]
     }
 
     /// Returns the neighbors of an own vertex.

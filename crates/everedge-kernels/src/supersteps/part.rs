@@ -84,11 +84,6 @@ impl Part {
         others.into()
     }
 
-    /// Returns where `v` stands among the own vertices, if it is one. Cost: a search in them.
-    pub(super) fn number_of(&self, v: VertexId) -> Option<u32> {
-        self.owns(v).then(|| self.owned.partition_point(|&own| own < v) as u32)
-    }
-
     /// Returns the own vertices that are ghosts on each shard.
     pub(super) fn mirrored(&self) -> &[Vec<VertexId>] {
         &self.mirrored
