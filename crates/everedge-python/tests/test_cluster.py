@@ -112,8 +112,10 @@ def test_a_batch_of_a_name_comes_once(client: Client, tmp_path: Path) -> None:
         assert graph.add_edges([0, 1], [1, 2], name="monday") == 1
         assert graph.add_edges([0, 1], [1, 2]) == 2
         assert graph.out_degree().to_dict() == {0: 2, 1: 2, 2: 0}
-        with pytest.raises(everedge.InvalidInputError, match="has 2 edges, not 1"):
+        with pytest.raises(everedge.InvalidInputError, match="another name"):
             graph.add_edges([0], [1], name="monday")
+        with pytest.raises(everedge.InvalidInputError, match="another name"):
+            graph.delete_edges([0, 1], [1, 2], name="monday")
 
 
 def test_bad_input_is_refused_and_changes_nothing(client: Client, tmp_path: Path) -> None:
@@ -149,6 +151,9 @@ def test_edges_that_no_shard_could_take_get_no_version(client: Client, tmp_path:
     with everedge.cluster.Graph(client, tmp_path / "w", weighted=True) as graph:
         with pytest.raises(everedge.InvalidInputError, match="give one an edge"):
             graph.ingest(pairs)
+        for weight in (np.nan, np.inf):
+            with pytest.raises(everedge.InvalidInputError, match="finite"):
+                graph.add_edges([0], [1], np.array([weight], np.float32))
         graph.ingest(triples)
         assert graph.sssp(source=0).to_dict() == {0: 0, 1: 0.5, 2: 2.5}
         graph.ingest(pairs, delete=True)
@@ -369,6 +374,94 @@ def test_growing_that_does_not_end_changes_nothing(client: Client, tmp_path: Pat
         assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3}
         graph.grow()
         assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3}
+
+
+@pytest.mark.parametrize("lost", ["versions", "another"])
+def test_what_was_asked_before_a_loss_does_not_answer_after_it(client: Client, tmp_path: Path, lost: str) -> None:
+    client.wait_for_workers(2)
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2) as graph:
+        graph.add_edges([0, 1, 2, 3], [1, 2, 3, 4])
+        assert graph.bfs(source=0).values.max() == 4
+        graph.add_edges([1, 2], [5, 6])
+        of_versions = graph._open.versions.address
+        addresses = [place.address for place in graph._open.shards]
+        address = of_versions if lost == "versions" else next(one for one in addresses if one != of_versions)
+        os.kill(client.run(os.getpid)[address], signal.SIGKILL)
+        graph.add_edges([6], [7])
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 2, 6: 3, 7: 4}
+        assert graph.out_degree().to_dict() == {0: 1, 1: 2, 2: 2, 3: 1, 4: 0, 5: 0, 6: 1, 7: 0}
+    client.wait_for_workers(2)
+
+
+def test_threads_ask_and_change_while_a_worker_is_killed(client: Client, tmp_path: Path) -> None:
+    client.wait_for_workers(2)
+    wrong: list[object] = []
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=3) as graph:
+        graph.add_edges([0], [1])
+
+        def ask() -> None:
+            try:
+                for _ in range(15):
+                    depths = graph.bfs(source=0)
+                    # Batch k adds the edge from k to k + 1: every version is a path.
+                    if depths.values.tolist() != list(range(len(depths.values))):
+                        wrong.append(depths.to_dict())
+            except BaseException as error:
+                wrong.append(error)
+
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        with Killer(client, 3, 1.0):
+            versions = [graph.add_edges([k], [k + 1]) for k in range(1, 40)]
+        for thread in threads:
+            thread.join()
+        assert not wrong
+        assert versions == list(range(2, 41))
+        assert graph.bfs(source=0).values.tolist() == list(range(41))
+    client.wait_for_workers(2)
+
+
+def test_another_opening_does_not_disturb_growing(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from everedge.cluster import _places
+
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2) as graph:
+        graph.add_edges([0, 1, 2], [1, 2, 3])
+        all_ = _places.Places.all
+
+        def disturbed(self: Any, method: str, *arguments: Any, **named: Any) -> list[Any]:
+            if method == "split":
+                with pytest.raises(everedge.InUseError):
+                    everedge.cluster.Graph(client, tmp_path / "g", wait=1)
+            return all_(self, method, *arguments, **named)
+
+        monkeypatch.setattr(_places.Places, "all", disturbed)
+        graph.grow()
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3}
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert (graph.num_shards, graph.bfs(source=0).to_dict()) == (4, {0: 0, 1: 1, 2: 2, 3: 3})
+
+
+def test_versions_that_are_behind_the_shards_are_an_error(client: Client, tmp_path: Path) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        graph.add_edges([0], [1])
+        copy = (tmp_path / "g" / "versions").read_bytes()
+        graph.add_edges([1], [2])
+    whole = (tmp_path / "g" / "versions").read_bytes()
+    (tmp_path / "g" / "versions").write_bytes(copy)
+    with pytest.raises(everedge.CorruptionError, match="has version 2, the log of versions ends with 1"):
+        everedge.cluster.Graph(client, tmp_path / "g")
+    (tmp_path / "g" / "versions").write_bytes(whole)
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2}
+
+
+def test_a_client_that_ends_without_closing_leaves_all_that_was_acknowledged(client: Client, tmp_path: Path) -> None:
+    with Client(client.scheduler.address, set_as_default=False) as other:
+        graph = everedge.cluster.Graph(other, tmp_path / "g")
+        graph.add_edges([0, 1], [1, 2])
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2}
 
 
 def test_a_shard_that_no_worker_has_is_named(client: Client, tmp_path: Path) -> None:

@@ -18,9 +18,14 @@ import everedge
 from everedge.cluster import StaleError, _durable, _shard, _staging, _versions
 from everedge.cluster._shard import Options, Shard
 from everedge.cluster._staging import Staged, Staging
-from everedge.cluster._versions import Versions, digest
+from everedge.cluster._versions import Versions, called
+
 
 SHARDS = 2
+
+
+def digest(name: str) -> str:
+    return called(name, "0123456789abcdef")
 
 
 class CrashError(BaseException):
@@ -97,6 +102,7 @@ class Cluster:
 
     def end(self) -> None:
         """End as a process does that is killed: nothing more is written."""
+        self.versions.close()
         for shard in self.shards:
             with contextlib.suppress(BaseException):
                 shard._graph.close()
@@ -153,19 +159,37 @@ def test_a_crash_at_any_step_leaves_whole_batches_and_those_sent_again_come_once
 
 def test_a_batch_of_an_earlier_epoch_is_not_committed(tmp_path: Path) -> None:
     first = Versions(str(tmp_path / "versions"), SHARDS)
+    epoch = first.epoch
+    first.close()
     second = Versions(str(tmp_path / "versions"))
-    assert second.epoch == first.epoch + 1
+    assert second.epoch == epoch + 1
     with pytest.raises(StaleError, match="send it again"):
-        second.commit(digest("late"), 3, first.epoch, [0], 0)
+        second.commit(digest("late"), 3, epoch, [0], 0)
     assert second.newest == 0
 
 
 def test_a_name_is_of_one_batch(tmp_path: Path) -> None:
     versions = Versions(str(tmp_path / "versions"), SHARDS)
-    assert versions.commit(digest("x"), 3, versions.epoch, [0], 0)[0] == 1
-    assert versions.commit(digest("x"), 3, versions.epoch, [0], 0)[0] == 1
-    with pytest.raises(everedge.InvalidInputError, match="has 3 edges, not 4"):
-        versions.commit(digest("x"), 4, versions.epoch, [0], 0)
+    edges = np.array([1, 2], np.uint32), np.array([3, 4], np.uint32), None
+    others = np.array([1, 2], np.uint32), np.array([4, 3], np.uint32), None
+    again = np.array([2, 1], np.uint32), np.array([4, 3], np.uint32), None
+    same = called("x", _staging.fingerprint("add", edges))
+    assert versions.commit(same, 2, versions.epoch, [0], 0)[0] == 1
+    assert versions.commit(called("x", _staging.fingerprint("add", again)), 2, versions.epoch, [0], 0)[0] == 1
+    for other in (_staging.fingerprint("add", others), _staging.fingerprint("delete", edges)):
+        with pytest.raises(everedge.InvalidInputError, match="another"):
+            versions.commit(called("x", other), 2, versions.epoch, [0], 0)
+    assert versions.newest == 1
+
+
+def test_versions_are_open_once(tmp_path: Path) -> None:
+    versions = Versions(str(tmp_path / "versions"), SHARDS)
+    before = (tmp_path / "versions").read_bytes()
+    with pytest.raises(everedge.InUseError, match="one client"):
+        Versions(str(tmp_path / "versions"))
+    assert (tmp_path / "versions").read_bytes() == before
+    del versions
+    assert Versions(str(tmp_path / "versions")).epoch == 2
 
 
 def test_damaged_versions_are_an_error_and_a_torn_last_record_is_none(tmp_path: Path) -> None:
@@ -177,7 +201,7 @@ def test_damaged_versions_are_an_error_and_a_torn_last_record_is_none(tmp_path: 
     whole = path.read_bytes()
     path.write_bytes(whole[:-7])
     assert Versions(str(path)).newest == 2
-    for at in range(0, len(whole) - 50, 5):
+    for at in range(0, len(whole), 5):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 8]) + whole[at + 1 :])
         with pytest.raises(everedge.CorruptionError, match="restore the file"):
             Versions(str(path))
@@ -189,7 +213,7 @@ def test_a_staged_batch_that_is_damaged_or_gone_is_an_error(tmp_path: Path) -> N
     staging.put("b", Staged(1, "add", columns))
     path = tmp_path / "staged" / "b"
     whole = path.read_bytes()
-    for at in [*range(0, 8), *range(12, 13), *range(16, len(whole))]:
+    for at in range(len(whole)):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 32]) + whole[at + 1 :])
         with pytest.raises(everedge.CorruptionError, match="restore"):
             Staging(str(tmp_path / "staged")).get("b")
@@ -202,6 +226,22 @@ def test_a_staged_batch_that_is_damaged_or_gone_is_an_error(tmp_path: Path) -> N
     _, entries = versions.commit(digest("gone"), 2, versions.epoch, [0], 0)
     with pytest.raises(everedge.CorruptionError, match="has edges of shard 0"):
         shard.apply(entries)
+
+
+def test_a_creation_that_did_not_come_to_its_end_is_begun_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        Shard(str(tmp_path / "shard"), 0, SHARDS, Options()).close()
+        for file in (tmp_path / "shard" / "graph").rglob("manifest.toml"):
+            file.unlink()
+    shard = Shard(str(tmp_path / "shard"), 0, SHARDS, Options())
+    columns = np.array([0], np.uint32), np.array([1], np.uint32), None
+    shard.stage("b", 1, "add", columns)
+    assert shard.apply([_versions.Entry(1, batch="b", owners=1)]) == 1
+    shard.close()
+    for file in (tmp_path / "shard" / "graph").rglob("manifest.toml"):
+        file.unlink()
+    with pytest.raises(everedge.InvalidInputError, match="manifest"):
+        Shard(str(tmp_path / "shard"), 0, SHARDS, Options())
 
 
 def test_a_batch_that_two_threads_stage_at_once_is_whole(tmp_path: Path) -> None:
@@ -249,6 +289,7 @@ def test_a_full_disk_and_a_failing_one_are_told_apart(tmp_path: Path, monkeypatc
     monkeypatch.setattr(os, "fdatasync", sync)
     with pytest.raises(everedge.PoisonedError):
         versions.commit(digest("b"), 1, versions.epoch, [0], 0)
+    versions.close()
     again = Versions(str(tmp_path / "versions"))
     assert again.newest == 1
     assert again.commit(digest("b"), 1, again.epoch, [0], 0)[0] == 2

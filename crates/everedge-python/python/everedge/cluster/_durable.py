@@ -22,7 +22,7 @@ def append(file: int, path: str, record: bytes) -> None:
             write_all(file, [memoryview(record)])
             os.fdatasync(file)
     except (IoError, NoSpaceError):
-        with contextlib.suppress(OSError):
+        with _told(path):
             os.ftruncate(file, start)
         raise
 
@@ -51,6 +51,17 @@ def write_whole(path: str, parts: list[memoryview]) -> None:
             os.close(file)
         os.replace(part, path)
         sync_directory(os.path.dirname(path))
+
+
+def make_directory(path: str) -> None:
+    """Make a directory, and what it lies in, durably; one that is there stays."""
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(path)
+    make_directory(parent)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path)
+    sync_directory(parent)
 
 
 def sync_directory(path: str) -> None:

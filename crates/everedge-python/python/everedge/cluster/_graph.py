@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -14,7 +15,7 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 from dask.delayed import delayed
-from distributed import Client, Future, as_completed
+from distributed import Client, Future, wait
 
 from everedge import _columns
 from everedge._columns import Id, Ids
@@ -23,7 +24,8 @@ from everedge._progress import Bar, is_watched
 from everedge._values import Components, Values
 from everedge.cluster._host import Hosts
 from everedge.cluster._kernels import TRIES_MAX, Answering, ClusterReport, gathered
-from everedge.cluster._places import Places, may_be_loss
+from everedge.cluster._errors import ShardLostError
+from everedge.cluster._places import LOOK_SECONDS, Places, may_be_loss
 from everedge.cluster._shard import Options
 from everedge.cluster._sources import Part, TablesPart, batches_of, checked_columns, parquet_parts
 from everedge.cluster._staging import Columns, Operation
@@ -126,7 +128,11 @@ class Graph:
     @property
     def num_vertices(self) -> int:
         """How many vertices the newest version has."""
-        return self._again(lambda places: places.cut().vertices[0])
+        def ask(places: Places) -> int:
+            with places.asking:
+                return places.cut().vertices[0]
+
+        return self._again(ask)
 
     def add_edges(self, src: Ids, dst: Ids, weight: npt.ArrayLike | None = None, *, name: str | None = None) -> int:
         """Insert edges as one batch; returns its version. It is durable on all its shards then.
@@ -184,21 +190,25 @@ class Graph:
                 bring = partial(reading, self._open.hosts)
                 futures = {self._begun(partial(bring, one), part): one for one, part in waiting.items()}
                 failed: BaseException | None = None
-                for future in as_completed(futures, raise_errors=False):
-                    error = future.exception() if future.status != "finished" else None
-                    if error is None and future.status == "finished":
-                        sent, count, newest = future.result()
-                        edges, batches, version = edges + sent, batches + count, max(version, newest)
-                        del waiting[futures[future]]
-                        if is_watched():
-                            bar.show_steps("ingest", total - len(waiting), total)
-                    else:
-                        failed = error or RuntimeError(f"a part of the ingest was {future.status}")
-                        # The others would meet the same one by one, each after a time of its own.
-                        self._client.cancel(list(futures))
-                        if not may_be_loss(failed) and not _is_killed(failed):
-                            raise failed
-                        break
+                while futures and failed is None:
+                    for future in self._done(futures):
+                        part = futures.pop(future)
+                        if future.status == "finished":
+                            sent, count, newest = future.result()
+                            edges, batches, version = edges + sent, batches + count, max(version, newest)
+                            del waiting[part]
+                            if is_watched():
+                                bar.show_steps("ingest", total - len(waiting), total)
+                        else:
+                            failed = future.exception() if future.status == "error" else None
+                            failed = failed or ShardLostError(f"a part of the ingest was {future.status}")
+                    if failed is None and self._open.are_some_lost():
+                        failed = ShardLostError("a worker of the graph is gone")
+                if failed is not None:
+                    # The others would meet the same one by one, each after a time of its own.
+                    self._client.cancel(list(futures))
+                    if not may_be_loss(failed):
+                        raise failed
                 if not waiting:
                     break
                 if tries == TRIES_MAX and failed is not None:
@@ -298,8 +308,9 @@ class Graph:
         def send(places: Places) -> int:
             (held,) = self._client.scatter([columns], direct=True, hash=False)
             future = self._client.submit(_send, places.hosts, name, operation, held, pure=False, key=f"batch-{uuid4().hex[:12]}")
-            version: int = future.result()[0]
-            return version
+            ((version, _),) = places.wait([future])
+            done: int = version
+            return done
 
         with self._changing:
             return self._again(send)
@@ -311,13 +322,23 @@ class Graph:
         begun: Future[Any] = self._client.compute(delayed(bring, pure=False)(part))
         return begun
 
+    def _done(self, futures: Iterable[Future[Any]]) -> set[Future[Any]]:
+        """Return those that are done, after a while perhaps none."""
+        try:
+            done: set[Future[Any]] = wait(list(futures), timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            return set()
+        except CancelledError:
+            return {future for future in futures if future.status not in ("pending", "finished")}
+        return done
+
     def _again(self, ask: Callable[[Places], Answer]) -> Answer:
         """Ask, and ask again when what a worker had that is gone is elsewhere."""
         for tries in range(1, TRIES_MAX + 1):
             try:
                 return ask(self._open)
             except Exception as error:
-                if tries == TRIES_MAX or not (may_be_loss(error) or _is_killed(error)):
+                if tries == TRIES_MAX or not may_be_loss(error):
                     raise
                 self._open.recover()
         raise AssertionError("it returns, or raises")
@@ -325,13 +346,16 @@ class Graph:
     def _answer(self, kernel: str, threads: int, **parameters: Any) -> tuple[Any, Any, npt.NDArray[Any]]:
         with Bar() as bar:
             tell = partial(bar.show_steps, kernel) if is_watched() else None
-            return Answering(self._open, kernel, parameters, threads, _SAVE_SECONDS, tell).answer()
+            places = self._open
+            with places.asking:
+                return Answering(places, kernel, parameters, threads, _SAVE_SECONDS, tell).answer()
 
     def _degrees(self, name: str, of: Callable[[Any, Any], npt.NDArray[np.uint32]]) -> Values[np.uint32]:
         def ask(places: Places) -> Values[np.uint32]:
-            cut = places.cut()
-            degrees = [of(*both) for both in places.call_all("degrees", cut.number)]
-            return Values(name, *gathered(places, cut, degrees))
+            with places.asking:
+                cut = places.cut()
+                degrees = [of(*both) for both in places.call_all("degrees", cut.number)]
+                return Values(name, *gathered(places, cut, degrees))
 
         return self._again(ask)
 
@@ -366,10 +390,3 @@ def _bring(
 
 def _send(hosts: Hosts, name: str, operation: Operation, columns: Columns) -> tuple[int, int]:
     return hosts.send(name, operation, columns)
-
-
-def _is_killed(error: BaseException) -> bool:
-    """Return whether Dask gave a task up because its workers went away."""
-    from distributed.scheduler import KilledWorker
-
-    return isinstance(error, KilledWorker)

@@ -14,21 +14,24 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from distributed import Actor, get_worker
 
 from everedge._errors import ClosedError, CorruptionError, InvalidInputError, KernelError
-from everedge.cluster._durable import write_whole
+from everedge.cluster._durable import make_directory, write_whole
 from everedge.cluster._shard import Message, Options, Question, Shard
-from everedge.cluster._staging import Columns, Operation, checked
-from everedge.cluster._versions import Versions, digest
+from everedge.cluster._staging import Columns, Operation, checked, fingerprint
+from everedge.cluster._versions import Versions, called
 
-_HERE: dict[object, Host] = {}
-"""The hosts of this process by name: what is here is called without a message."""
+_HERE: WeakValueDictionary[object, Host] = WeakValueDictionary()
+"""The hosts of this process by name: what is here is called without a message. Dask has them, and lets them go."""
 
 Answer = TypeVar("Answer")
 
+_ANSWER_SECONDS_MAX = 600.0
+"""How long a task waits for an answer. Who waits for the task looks for workers that are gone meanwhile."""
 _TELL_SECONDS = 0.25
 _TOPIC = "everedge"
 """Where clients of the scheduler hear of supersteps (`Client.get_events`)."""
@@ -95,7 +98,6 @@ class Host:
 
     async def close(self) -> None:
         """Close what it holds."""
-        _HERE.pop(self._name, None)
         await self._work(self._held.close)
         self._pool.shutdown(wait=False)
 
@@ -122,7 +124,7 @@ class VersionsHost(Host):
         """Open them, or create them for so many shards."""
         options = os.path.join(path, "options.json")
         if created is not None:
-            os.makedirs(path, exist_ok=True)
+            make_directory(path)
             write_whole(options, [memoryview(json.dumps(asdict(created[1])).encode())])
         super().__init__(name, Versions(os.path.join(path, "versions"), created and created[0]), 1)
         try:
@@ -173,6 +175,8 @@ class ShardHost(Host):
         step = asked.saved or 0
         saved = None if asked.saved is None else (asked.saves, asked.saved)
         said = await self._work(partial(held.begin, asked.name, asked.cut, asked.question, asked.whole, saved, threads))
+        if asked.name in self._stopped:
+            held.stop(asked.name)
         sent: list[int] = []
         now = last_save = last_told = time.monotonic()
         while True:
@@ -292,9 +296,12 @@ class Hosts:
             )
         from everedge import _native
 
-        columns = checked(columns)
-        batch, edges = digest(name), columns[0].size
-        known = _result(_call(self.versions, "committed", batch, edges))
+        src, dst, weights = columns = checked(columns)
+        if weights is not None and not np.isfinite(weights).all():
+            row = int((~np.isfinite(weights)).argmax())
+            raise InvalidInputError(f"weight: row {row} is {weights[row]}: weights are finite numbers")
+        batch, edges = called(name, fingerprint(operation, columns)), src.size
+        known = _result(_call(self.versions, "committed", batch))
         if known is not None:
             return known, edges
         parts = enumerate(_native.divided(*columns, len(self.shards)))
@@ -333,7 +340,8 @@ class _Remote:
 
 
 def _result(call: Any) -> Any:
-    return call() if isinstance(call, partial) else call.result()
+    # A worker that was started again at the same address may not answer at all.
+    return call() if isinstance(call, partial) else call.result(timeout=_ANSWER_SECONDS_MAX)
 
 
 def remove_at(path: str, names: list[str]) -> None:

@@ -74,8 +74,12 @@ class Answering:
                 if not may_be_loss(error) or tries == TRIES_MAX:
                     self._give_up(name, saves)
                     raise
-                self.places.recover()
                 self._give_up(name, None)
+                try:
+                    self.places.recover()
+                except BaseException:
+                    self._give_up(name, saves)
+                    raise
         raise AssertionError("it returns, or raises")
 
     def _try(self, name: str, saves: str, tries: int) -> tuple[ClusterReport, Vertices, npt.NDArray[Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError
@@ -18,7 +19,7 @@ from everedge.cluster._errors import ShardLostError, StaleError
 from everedge.cluster._host import Hosts, ShardHost, State, VersionsHost, found_at, remove_at
 from everedge.cluster._shard import Options
 
-_LOOK_SECONDS = 0.5
+LOOK_SECONDS = 0.5
 """How long an answer is waited for until somebody looks whether its worker is still there."""
 
 
@@ -55,6 +56,9 @@ class Places:
         self._token = f"everedge-{os.path.basename(path)}-{uuid4().hex[:8]}"
         self._count = 0
         self._cut: Cut | None = None
+        self.asking = threading.RLock()
+        """Held while a question is answered: cuts are of one at a time, and shards stay where they are."""
+        self._recovering = threading.RLock()
         found = self._survey()
         if not found:
             raise InvalidInputError("the client has no workers: start some, and try again")
@@ -65,19 +69,20 @@ class Places:
         if not there and shards is None:
             shards = len(found)
         created = None if there else (shards, create)
-        self.versions = self._put(VersionsHost, "versions", address, path, created)
         self.shards: list[Place] = []
+        self.versions = self._put(VersionsHost, "versions", address, path, created)
         try:
             self.state: State = self.versions.actor.state().result(timeout=wait)
             self._check(shards, given)
-            self._remove_others(found)
             for shard in range(self.shard_count):
                 self.shards.append(self._put_shard(shard, found, is_new=self.state.newest == 0))
+            self._applied = 0
+            self._drop_needless()
+            self.call_all("forget_all")
+            self._remove_others(found)
         except BaseException:
             self.close()
             raise
-        self._applied = 0
-        self._drop_needless()
 
     @property
     def shard_count(self) -> int:
@@ -104,7 +109,7 @@ class Places:
         for answer in answers:
             while True:
                 try:
-                    done.append(answer.result(timeout=_LOOK_SECONDS))
+                    done.append(answer.result(timeout=LOOK_SECONDS))
                     break
                 except TimeoutError:
                     if self._lost():
@@ -130,8 +135,9 @@ class Places:
             self._catch_up()
             prepared = self.all("prepare", entry.cut)
         except BaseException:
-            with contextlib.suppress(Exception):
-                self.versions.actor.call("release", entry.cut)
+            for place in [self.versions, *self.shards]:
+                with contextlib.suppress(Exception):
+                    place.actor.call("release", entry.cut)
             raise
         count = sum(owned for owned, _, _ in prepared)
         bound = max((bound for _, bound, _ in prepared), default=0)
@@ -143,6 +149,10 @@ class Places:
 
         Raises `ShardLostError` if there is none within the time to wait.
         """
+        with self._recovering:
+            self._recover()
+
+    def _recover(self) -> None:
         until = time.monotonic() + self._wait
         reopened = False
         while lost := self._lost():
@@ -160,7 +170,6 @@ class Places:
                     raise ShardLostError(f"{', '.join(sorted(lost))} of `{self.path}`: {error}") from error
                 time.sleep(0.1)
         if reopened:
-            self._cut = None
             self._applied = 0
             self._drop_needless()
 
@@ -182,8 +191,10 @@ class Places:
         except BaseException:
             self._close(new)
             raise
-        self._cut, self._applied = None, cut.version
-        old, self.shards, self.state = self.shards, new, state
+        with self.asking:
+            self._release()
+            self._applied = cut.version
+            old, self.shards, self.state = self.shards, new, state
         self._close(old)
         self._remove_others(self._survey())
 
@@ -209,9 +220,21 @@ class Places:
         self._applied = min(self.call_all("apply", entries))
 
     def _drop_needless(self) -> None:
-        """Meet, and drop what earlier epochs have left behind."""
+        """Meet, and drop what earlier epochs have left behind, and all cuts.
+
+        Raises `CorruptionError` if a shard has a version that the log of versions does not.
+        """
         actors = [place.actor for place in self.shards]
         self.all("meet", actors)
+        self._cut = None
+        self.wait([self.versions.actor.call("release_all")])
+        self.call_all("release_all")
+        newest, versions = self.newest(), self.call_all("apply", [])
+        if max(versions) > newest:
+            raise CorruptionError(
+                f"`{self.path}`: shard {versions.index(max(versions))} has version {max(versions)}, the log of versions ends with"
+                f" {newest}: restore `versions` from a copy that has all of them"
+            )
         staged = self.call_all("staged")
         known = self.wait([self.versions.actor.call("versions_of", batches) for batches in staged])
         placed = zip(self.shards, known, strict=True)
@@ -227,6 +250,10 @@ class Places:
     def _survey(self) -> dict[str, tuple[bool, list[str]]]:
         found: dict[str, tuple[bool, list[str]]] = self.client.run(found_at, self.path, on_error="ignore")
         return dict(sorted(found.items()))
+
+    def are_some_lost(self) -> bool:
+        """Return whether a worker of the graph is gone."""
+        return bool(self._lost())
 
     def _lost(self) -> set[str]:
         workers = self.client.scheduler_info(n_workers=-1)["workers"]
@@ -277,9 +304,13 @@ class Places:
         future = self.client.submit(
             host, key, *arguments, key=key, actor=True, workers=[address], allow_other_workers=False, pure=False
         )
-        # An actor takes the client that is current then.
-        with self.client.as_current():
-            return Place(future, future.result(timeout=self._wait), address)
+        try:
+            # An actor belongs to the client that is the current one when it is made.
+            with self.client.as_current():
+                return Place(future, future.result(timeout=self._wait), address)
+        except BaseException:
+            self.client.cancel([future], force=True)
+            raise
 
 
 def _name_of(shard: int, shards: int) -> str:
@@ -288,6 +319,8 @@ def _name_of(shard: int, shards: int) -> str:
 
 def may_be_loss(error: BaseException) -> bool:
     """Return whether an error may come from a worker that is gone: then it is worth a look, and another try."""
-    if isinstance(error, ShardLostError | StaleError | ClosedError):
+    from distributed.scheduler import KilledWorker
+
+    if isinstance(error, ShardLostError | StaleError | ClosedError | KilledWorker):
         return True
     return isinstance(error, OSError | RuntimeError | KeyError | CancelledError) and not isinstance(error, EveredgeError)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _native
-from everedge._errors import ClosedError, CorruptionError, InvalidInputError
+from everedge._errors import ClosedError, CorruptionError, InvalidInputError, NotAGraphError
 from everedge._graph import Graph
 from everedge._snapshot import Snapshot
-from everedge.cluster._durable import write_whole
+from everedge.cluster._durable import make_directory, write_whole
 from everedge.cluster._staging import Applied, Columns, Operation, Staged, Staging, aligned, checked
 from everedge.cluster._versions import Entry
 
@@ -60,6 +61,33 @@ class Work:
     run: _native.ShardRun
 
 
+def _opened(path: str, options: Options, *, is_new: bool) -> Graph:
+    """Open the graph of a shard, or create it. What is left of a creation that did not come to its end is removed if it is new."""
+
+    def opened() -> Graph:
+        graph = Graph(
+            path,
+            directed=options.directed,
+            weighted=options.weighted,
+            simple=options.simple,
+            layout=options.layout,
+            medium=options.medium,
+            ids="dense",
+        )
+        # Without edges it stays, too.
+        with graph._using():
+            graph._is_unshaped = False
+        return graph
+
+    try:
+        return opened()
+    except (InvalidInputError, NotAGraphError):
+        if not is_new:
+            raise
+        shutil.rmtree(path)
+        return opened()
+
+
 class Shard:
     """A shard that one process has open.
 
@@ -71,19 +99,15 @@ class Shard:
         self.shard = shard
         self.shards = shards
         self._directory = directory
-        os.makedirs(directory, exist_ok=True)
-        self._graph = Graph(
-            os.path.join(directory, "graph"),
-            directed=options.directed,
-            weighted=options.weighted,
-            simple=options.simple,
-            layout=options.layout,
-            medium=options.medium,
-            ids="dense",
-        )
-        self._staging = Staging(os.path.join(directory, "staged"))
+        make_directory(directory)
         self._applied = Applied(os.path.join(directory, "applied"))
-        self._version = max(base, self._applied.version(self._updates()))
+        self._graph = _opened(os.path.join(directory, "graph"), options, is_new=self._applied.is_empty)
+        try:
+            self._staging = Staging(os.path.join(directory, "staged"))
+            self._version = max(base, self._applied.version(self._updates()))
+        except BaseException:
+            self._graph.close()
+            raise
         self._changing = threading.Lock()
         self._lock = threading.Lock()
         self._cuts: dict[int, Cut] = {}
@@ -142,10 +166,9 @@ class Shard:
         self._version = entry.version
 
     def _take(self, cut: int, version: int) -> None:
-        if cut in self._cuts:
+        # Who was opened again since a cut cannot take it any more, and is asked for another one.
+        if cut in self._cuts or version != self._version:
             return
-        if version != self._version:
-            raise InvalidInputError(f"the cut is after version {version}, the shard has {self._version}")
         snapshot = self._graph.snapshot()
         self._cuts[cut] = Cut(version, snapshot, _native.Shard(snapshot._native, self.shard, self.shards))
 
@@ -168,6 +191,11 @@ class Shard:
             columns = checked((batch["src"].to_numpy(), batch["dst"].to_numpy(), weights))
             divided = _native.divided(*columns, shards)
             yield {shard: divided[shard] for shard in becomes if divided[shard][0].size}
+
+    def release_all(self) -> None:
+        """Give all cuts up."""
+        for cut in list(self._cuts):
+            self.release(cut)
 
     def release(self, cut: int) -> None:
         """Give a cut up, and what was asked of it."""
@@ -263,6 +291,12 @@ class Shard:
         if work is not None:
             work.run.cancel()
 
+    def forget_all(self) -> None:
+        """Give up all that was saved: for kernels of a client that is gone."""
+        for file in os.listdir(self._directory):
+            if file.endswith((".npy", ".part")):
+                os.unlink(os.path.join(self._directory, file))
+
     def forget(self, saves: str) -> None:
         """Give up what was saved under a name."""
         for step in self.saved(saves):
@@ -275,8 +309,7 @@ class Shard:
     def close(self) -> None:
         """Close the graph."""
         with self._changing:
-            for cut in list(self._cuts):
-                self.release(cut)
+            self.release_all()
             self._graph.close()
             self._applied.close()
 

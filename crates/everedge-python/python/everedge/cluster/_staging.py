@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import struct
 import zlib
@@ -14,15 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge._errors import CorruptionError, InvalidInputError
-from everedge.cluster._durable import append, sync_directory, write_whole
+from everedge.cluster._durable import append, make_directory, sync_directory, write_whole
 
 Number = TypeVar("Number", bound=np.generic)
 Operation = Literal["add", "delete"]
 Columns = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float32] | None]
 """Sources, destinations and, if they have some, weights of edges, each of shape `[edges]`."""
 
-_HEAD = struct.Struct("<8sIBBHQI")
-"""Magic number, epoch, operation, whether there are weights, 0, edges, checksum of all after it."""
+_HEAD = struct.Struct("<8sIBBHQ")
+"""Magic number, epoch, operation, whether there are weights, 0, edges."""
+_CHECKSUM = struct.Struct("<I")
+"""Of the head and of the edges after it."""
 _MAGIC = b"edgstage"
 _OPERATIONS: tuple[Operation, ...] = ("add", "delete")
 _APPLIED = struct.Struct("<QQI")
@@ -44,7 +47,11 @@ class Staging:
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
-        os.makedirs(directory, exist_ok=True)
+        make_directory(directory)
+        for name in os.listdir(directory):
+            # Nobody writes them any more: one process has the shard.
+            if name.endswith(".part"):
+                os.unlink(os.path.join(directory, name))
         self._held: dict[str, Staged] = {}
         """What was staged since the process began; the rest is in files alone."""
 
@@ -62,12 +69,12 @@ class Staging:
         src, dst, weights = staged.columns
         columns: list[npt.NDArray[Any]] = [src, dst] if weights is None else [src, dst, weights]
         body = [column.data.cast("B") for column in columns if column.size]
-        checksum = 0
+        operation = _OPERATIONS.index(staged.operation)
+        head = _HEAD.pack(_MAGIC, staged.epoch, operation, weights is not None, 0, src.size)
+        checksum = zlib.crc32(head)
         for column in body:
             checksum = zlib.crc32(column, checksum)
-        operation = _OPERATIONS.index(staged.operation)
-        head = _HEAD.pack(_MAGIC, staged.epoch, operation, weights is not None, 0, src.size, checksum)
-        write_whole(self._path(batch), [memoryview(head), *body])
+        write_whole(self._path(batch), [memoryview(head), memoryview(_CHECKSUM.pack(checksum)), *body])
         self._held[batch] = staged
 
     def get(self, batch: str) -> Staged:
@@ -81,12 +88,12 @@ class Staging:
             os.unlink(self._path(batch))
 
     def drop_older(self, epoch: int, but: set[str]) -> None:
-        """Give up what was staged before an epoch, and what was not written to its end."""
-        for name in os.listdir(self._directory):
-            if name.endswith(".part"):
-                os.unlink(os.path.join(self._directory, name))
-            elif name not in but and self.get(name).epoch < epoch:
-                self.drop(name)
+        """Give up what was staged before an epoch."""
+        for name in self:
+            # What is gone was applied meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                if name not in but and self.get(name).epoch < epoch:
+                    self.drop(name)
 
     def _path(self, batch: str) -> str:
         return os.path.join(self._directory, batch)
@@ -94,19 +101,17 @@ class Staging:
     @staticmethod
     def _read(path: str) -> Staged:
         with open(path, "rb") as file:
-            head, body = file.read(_HEAD.size), file.read()
+            head, checksum, body = file.read(_HEAD.size), file.read(_CHECKSUM.size), file.read()
 
         def damaged(what: str) -> CorruptionError:
             advice = "a committed batch of the shard is lost; restore the shard's directory from a copy"
             return CorruptionError(f"`{path}`: {what}: {advice}")
 
-        if len(head) < _HEAD.size:
+        if len(checksum) < _CHECKSUM.size:
             raise damaged("the file ends in its head")
-        magic, epoch, operation, has_weights, _, edges, checksum = _HEAD.unpack(head)
-        if magic != _MAGIC or operation >= len(_OPERATIONS):
-            raise damaged("this is no staged batch")
-        if len(body) != edges * (12 if has_weights else 8) or zlib.crc32(body) != checksum:
-            raise damaged("the checksum does not fit the edges")
+        magic, epoch, operation, has_weights, _, edges = _HEAD.unpack(head)
+        if magic != _MAGIC or zlib.crc32(body, zlib.crc32(head)) != _CHECKSUM.unpack(checksum)[0]:
+            raise damaged("the checksum does not fit the batch")
         src, dst = (np.frombuffer(body, np.uint32, edges, offset) for offset in (0, 4 * edges))
         weights = np.frombuffer(body, np.float32, edges, 8 * edges) if has_weights else None
         return Staged(epoch, _OPERATIONS[operation], (src, dst, weights))
@@ -134,6 +139,11 @@ class Applied:
         for start in range(0, len(records) - _APPLIED.size + 1, _APPLIED.size):
             version, before, checksum = _APPLIED.unpack_from(records, start)
             if checksum != zlib.crc32(records[start : start + _APPLIED.size - 4]):
+                if start + 2 * _APPLIED.size <= len(records):
+                    raise CorruptionError(
+                        f"`{self._path}`: the record at byte {start} is damaged, and others come after it: restore the shard's"
+                        " directory from a copy"
+                    )
                 break
             found.append((version, before))
         os.ftruncate(self._file, len(found) * _APPLIED.size)
@@ -146,6 +156,11 @@ class Applied:
             if updates > before:
                 return version
         return 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no version was ever begun."""
+        return os.fstat(self._file).st_size == 0
 
     def begin(self, version: int, updates: int) -> None:
         """Note, durably, that a version is about to be applied to a graph that has taken so many updates."""
@@ -160,9 +175,22 @@ class Applied:
     def _begin_anew(self, updates: int) -> None:
         """Keep the last version only."""
         last = self.version(updates)
-        os.close(self._file)
         write_whole(self._path, [memoryview(_record(last, updates - 1))])
-        self._file = os.open(self._path, os.O_RDWR | os.O_APPEND)
+        file = os.open(self._path, os.O_RDWR | os.O_APPEND)
+        os.close(self._file)
+        self._file = file
+
+
+def fingerprint(operation: Operation, columns: Columns) -> str:
+    """Return 16 hexadecimal digits of what a batch does: the same for the same edges in any order."""
+    src, dst, weights = columns
+    wide = src.astype(np.uint64)
+    sums = [wide.sum(), dst.sum(dtype=np.uint64), (wide * dst).sum(), (wide * wide).sum()]
+    if weights is not None:
+        bits = weights.view(np.uint32)
+        sums += [bits.sum(dtype=np.uint64), (wide * bits).sum()]
+    said = f"{operation} {src.size} {' '.join(str(int(one)) for one in sums)}"
+    return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
 
 
 def checked(columns: Columns) -> Columns:

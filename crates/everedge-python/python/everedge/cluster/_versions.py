@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import struct
@@ -9,14 +10,14 @@ import threading
 import zlib
 from dataclasses import dataclass
 
-from everedge._errors import CorruptionError, InvalidInputError, IoError, PoisonedError
-from everedge.cluster._durable import append, sync_directory
+from everedge._errors import CorruptionError, InUseError, InvalidInputError, IoError, PoisonedError
+from everedge.cluster._durable import append, make_directory, sync_directory
 from everedge.cluster._errors import StaleError
 
-_RECORD = struct.Struct("<QIB3x16sQQI")
-"""Version, epoch, kind, digest of the batch's name, edges, owners, checksum of all before it."""
+_RECORD = struct.Struct("<QIB3x16s8sQQI")
+"""Version, epoch, kind, digest of the batch's name, fingerprint of what it does, edges, owners, checksum of all before it."""
 _EPOCH, _BATCH, _SHARDS = 0, 1, 2
-_NO_BATCH = "0" * 32
+_NO_BATCH = "0" * 32 + "-" + "0" * 16
 _OWNERS_MAX = 64
 """So many shards have a bit each that says whether a batch has edges for it."""
 
@@ -36,9 +37,12 @@ class Entry:
         return shard < _OWNERS_MAX and bool(self.owners >> shard & 1)
 
 
-def digest(name: str) -> str:
-    """Return what a batch is called in files: 32 hexadecimal digits of its name."""
-    return hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
+def called(name: str, fingerprint: str) -> str:
+    """Return what a batch is called in files: 32 hexadecimal digits of its name, and those of what it does.
+
+    So two of one name that do not do the same are never mixed.
+    """
+    return f"{hashlib.blake2b(name.encode(), digest_size=16).hexdigest()}-{fingerprint}"
 
 
 class Versions:
@@ -52,12 +56,18 @@ class Versions:
         """Open the log, or create it for so many shards."""
         self._path = path
         self._lock = threading.Lock()
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        make_directory(os.path.dirname(path))
+        # It is closed, and so unlocked, when nobody has it any more.
+        self._held = open(path, "ab+", buffering=0)
+        self._file = self._held.fileno()
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InUseError(f"`{path}` is open elsewhere: one client has a graph at a time") from error
         sync_directory(os.path.dirname(path))
         self._entries: list[Entry] = []
-        self._committed: dict[str, tuple[int, int]] = {}
-        """The version and the edges of each batch."""
+        self._committed: dict[str, tuple[int, str]] = {}
+        """The version of each batch by its name's digits, and the fingerprint of what it does."""
         self._cuts = 0
         self._failed: IoError | None = None
         self.epoch = 0
@@ -77,21 +87,29 @@ class Versions:
         """The version of the last batch; 0 before the first."""
         return len(self._committed)
 
-    def committed(self, batch: str, edges: int) -> int | None:
-        """Return the version of a batch that is committed. Raises `InvalidInputError` if it had another number of edges."""
-        known = self._committed.get(batch)
+    def committed(self, batch: str) -> int | None:
+        """Return the version of a batch that is committed. Raises `InvalidInputError` if one of its name did something else."""
+        name, does = batch.split("-")
+        known = self._committed.get(name)
         if known is None:
             return None
         version, before = known
-        if before != edges:
+        if before != does:
             raise InvalidInputError(
-                f"a batch of this name is version {version} and has {before} edges, not {edges}: give other edges another name"
+                f"a batch of this name is version {version}, and has other edges or does something else with them: give another"
+                " batch another name"
             )
         return version
 
     def versions_of(self, batches: list[str]) -> dict[str, int]:
         """Return the versions of those batches that are committed."""
-        return {batch: self._committed[batch][0] for batch in batches if batch in self._committed}
+        found = {}
+        for batch in batches:
+            name, does = batch.split("-")
+            version, of_version = self._committed.get(name, (0, ""))
+            if of_version == does:
+                found[batch] = version
+        return found
 
     def commit(self, batch: str, edges: int, epoch: int, owners: list[int], since: int) -> tuple[int, list[Entry]]:
         """Give a batch that all its owners have staged the next version, durably; the one it has if it was committed before.
@@ -99,14 +117,15 @@ class Versions:
         Returns also what comes after the version `since`. Raises `StaleError` if it was staged in an earlier epoch.
         """
         with self._lock:
-            version = self.committed(batch, edges)
+            version = self.committed(batch)
             if version is None:
                 if epoch != self.epoch:
                     raise StaleError("the graph was opened anew since the batch was sent: send it again")
                 version = self.newest + 1
                 mask = sum(1 << shard for shard in owners) if self.shards <= _OWNERS_MAX else 0
                 self._append(_BATCH, version, batch, edges, mask)
-                self._committed[batch] = version, edges
+                name, does = batch.split("-")
+                self._committed[name] = version, does
                 self._entries.append(Entry(version, batch=batch, owners=mask))
             return version, self._since(since)
 
@@ -114,7 +133,8 @@ class Versions:
         """Return a new cut after the newest version."""
         with self._lock:
             self._cuts += 1
-            entry = Entry(self.newest, cut=self._cuts)
+            # Not as one of an earlier epoch, which a shard may still have.
+            entry = Entry(self.newest, cut=self.epoch << 32 | self._cuts)
             self._entries.append(entry)
             return entry
 
@@ -122,6 +142,11 @@ class Versions:
         """Forget a cut."""
         with self._lock:
             self._entries = [entry for entry in self._entries if entry.cut != cut]
+
+    def release_all(self) -> None:
+        """Forget all cuts."""
+        with self._lock:
+            self._entries = [entry for entry in self._entries if entry.cut is None]
 
     def since(self, version: int) -> list[Entry]:
         """Return what comes after a version, in order: cuts of that version, too."""
@@ -137,9 +162,7 @@ class Versions:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            if self._file >= 0:
-                os.close(self._file)
-                self._file = -1
+            self._held.close()
 
     def _since(self, version: int) -> list[Entry]:
         first = len(self._entries)
@@ -155,26 +178,25 @@ class Versions:
         end = 0
         for end in range(0, len(records), _RECORD.size):
             record = records[end : end + _RECORD.size]
-            if len(record) < _RECORD.size or zlib.crc32(record[:-4]) != _RECORD.unpack(record)[-1]:
-                if end + _RECORD.size < len(records):
-                    raise CorruptionError(
-                        f"`{self._path}`: the record at byte {end} is damaged, and others come after it: restore the file from"
-                        " a copy"
-                    )
-                # The last one was not acknowledged.
+            if len(record) < _RECORD.size or not any(record):
+                # The last one was not written to its end, and not acknowledged.
                 os.ftruncate(self._file, end)
                 break
-            version, epoch, kind, name, edges, owners, _ = _RECORD.unpack(record)
+            if zlib.crc32(record[:-4]) != _RECORD.unpack(record)[-1]:
+                raise CorruptionError(
+                    f"`{self._path}`: the record at byte {end} is damaged: restore the file from a copy that has all versions"
+                )
+            version, epoch, kind, name, does, edges, owners, _ = _RECORD.unpack(record)
             self.epoch = max(self.epoch, epoch)
             if kind == _BATCH:
-                batch = name.hex()
-                self._committed[batch] = version, edges
-                self._entries.append(Entry(version, batch=batch, owners=owners))
+                self._committed[name.hex()] = version, does.hex()
+                self._entries.append(Entry(version, batch=f"{name.hex()}-{does.hex()}", owners=owners))
             elif kind == _SHARDS:
                 self.shards, self.base = edges, version
 
     def _append(self, kind: int, version: int, batch: str, edges: int, owners: int = 0) -> None:
-        body = _RECORD.pack(version, self.epoch, kind, bytes.fromhex(batch), edges, owners, 0)[:-4]
+        name, does = map(bytes.fromhex, batch.split("-"))
+        body = _RECORD.pack(version, self.epoch, kind, name, does, edges, owners, 0)[:-4]
         if self._failed is not None:
             raise PoisonedError(f"an earlier batch met an error, which may come again: {self._failed}")
         try:
