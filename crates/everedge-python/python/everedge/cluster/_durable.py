@@ -18,11 +18,11 @@ def append(file: int, path: str, record: bytes) -> None:
     """
     start = os.fstat(file).st_size
     try:
-        with _told(path):
+        with _naming(path):
             write_all(file, [memoryview(record)])
             os.fdatasync(file)
     except (IoError, NoSpaceError):
-        with _told(path):
+        with _naming(path):
             os.ftruncate(file, start)
         raise
 
@@ -38,7 +38,7 @@ def write_whole(path: str, parts: list[memoryview]) -> None:
     """Write a file that is there as a whole, or is not there, durably. Raises `NoSpaceError`, `IoError`."""
     # Another thread may write the same file now.
     part = f"{path}.{uuid4().hex[:8]}.part"
-    with _told(path):
+    with _naming(path):
         file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             write_all(file, parts)
@@ -74,7 +74,7 @@ def sync_directory(path: str) -> None:
 
 
 @contextlib.contextmanager
-def _told(path: str) -> Iterator[None]:
+def _naming(path: str) -> Iterator[None]:
     """Say of an error which file it concerns, and what to do."""
     try:
         yield

@@ -311,7 +311,7 @@ class Hosts:
         version, entries = _result(_call(self.versions, "commit", batch, edges, self.epoch, list(mine), since))
         applied = [_call(self.shards[shard], "apply", entries) for shard in mine]
         for one in applied:
-            # It is acknowledged. Why a shard cannot apply it now, whoever asks it next learns.
+            # It is acknowledged. A shard that cannot apply it says why when it is asked next.
             with contextlib.suppress(Exception):
                 _result(one)
         return version, edges
