@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -30,9 +31,8 @@ import everedge.cluster
 KERNELS = ("bfs", "sssp", "wcc", "kcore", "pagerank")
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    """Two workers, each a process with one thread."""
+@contextlib.contextmanager
+def two_workers() -> Iterator[Client]:
     with (
         # A worker that is gone is noticed soon, and no task is given up for it.
         dask.config.set({"distributed.comm.timeouts.connect": "3s", "distributed.scheduler.allowed-failures": 20}),
@@ -40,6 +40,26 @@ def client() -> Iterator[Client]:
         Client(cluster, direct_to_workers=True) as client,
     ):
         yield client
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """Two workers, each a process with one thread."""
+    with two_workers() as client:
+        yield client
+
+
+@pytest.fixture
+def killable() -> Iterator[Client]:
+    """Two workers of which none comes back after this test: who starts them gives one up that is killed while it starts."""
+    with two_workers() as client:
+        yield client
+
+
+def wait_for_both(client: Client) -> None:
+    """Wait for the workers that were killed, if they come back."""
+    with contextlib.suppress(TimeoutError):
+        client.wait_for_workers(2, timeout=10)
 
 
 def one_graph(directed: bool, weighted: bool = False) -> everedge.Graph:
@@ -246,7 +266,8 @@ class Killer:
     def _work(self) -> None:
         for _ in range(self._kills):
             time.sleep(self._random.random() * self._seconds)
-            os.kill(self._random.choice(self._workers), signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._random.choice(self._workers), signal.SIGKILL)
 
     def __enter__(self) -> None:
         self._thread.start()
@@ -259,37 +280,37 @@ RUNS = int(os.environ.get("EVEREDGE_CLUSTER_KILLS", "4"))
 
 
 @pytest.mark.parametrize("seed", range(RUNS))
-def test_a_worker_that_is_killed_loses_nothing(client: Client, tmp_path: Path, seed: int) -> None:
+def test_a_worker_that_is_killed_loses_nothing(killable: Client, tmp_path: Path, seed: int) -> None:
     """No acknowledged batch is lost, none comes twice, and no answer is wrong."""
     random_numbers = np.random.default_rng(seed)
     src, dst = random_numbers.integers(0, 300, (2, 6000))
     bag = dask.bag.from_sequence(list(zip(src.tolist(), dst.tolist(), strict=True)), npartitions=6)
-    client.wait_for_workers(2)
+    wait_for_both(killable)
     with (
-        everedge.cluster.Graph(client, tmp_path / "g", shards=3, directed=bool(seed % 2)) as graph,
+        everedge.cluster.Graph(killable, tmp_path / "g", shards=3, directed=bool(seed % 2)) as graph,
         one_graph(directed=bool(seed % 2)) as one,
     ):
-        with Killer(client, seed, 0.4):
+        with Killer(killable, seed, 0.4):
             done = graph.ingest(bag, batch=200)
         assert (done.edges, done.batches, graph.version) == (6000, 30, 30)
-        client.wait_for_workers(2)
-        with Killer(client, seed, 0.3):
+        wait_for_both(killable)
+        with Killer(killable, seed, 0.3):
             more = [graph.add_edges(src[at : at + 50], dst[at : at + 50]) for at in range(0, 500, 50)]
         assert more == list(range(31, 41))
         one.add_edges(src, dst)
         one.add_edges(src[:500], dst[:500])
-        client.wait_for_workers(2)
-        with Killer(client, seed, 0.5):
+        wait_for_both(killable)
+        with Killer(killable, seed, 0.5):
             for _ in range(3):
                 check_same(graph, one)
         expected = Counter(src.tolist()) + Counter(src[:500].tolist())
         if graph.directed:
             assert graph.out_degree().to_dict() == {v: expected[v] for v in graph.out_degree().ids.tolist()}
-    client.wait_for_workers(2)
+    wait_for_both(killable)
 
 
 def test_a_kernel_goes_on_where_it_was_saved(
-    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    killable: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from everedge.cluster import _graph
 
@@ -298,10 +319,10 @@ def test_a_kernel_goes_on_where_it_was_saved(
     def kill() -> None:
         while len({file.parent for file in (tmp_path / "g").rglob("*.npy")}) < 2:
             time.sleep(0.01)
-        os.kill(workers_of(client)[0], signal.SIGKILL)
+        os.kill(workers_of(killable)[0], signal.SIGKILL)
 
     path = np.arange(2000)
-    with everedge.cluster.Graph(client, tmp_path / "g", shards=2, directed=True) as graph:
+    with everedge.cluster.Graph(killable, tmp_path / "g", shards=2, directed=True) as graph:
         graph.add_edges(path[:-1], path[1:])
         killing = threading.Thread(target=kill)
         killing.start()
@@ -314,7 +335,7 @@ def test_a_kernel_goes_on_where_it_was_saved(
         while list((tmp_path / "g").rglob("*.npy")) and time.monotonic() < until:
             time.sleep(0.01)
         assert not list((tmp_path / "g").rglob("*.npy"))
-    client.wait_for_workers(2)
+    wait_for_both(killable)
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -377,26 +398,26 @@ def test_growing_that_does_not_end_changes_nothing(client: Client, tmp_path: Pat
 
 
 @pytest.mark.parametrize("lost", ["versions", "another"])
-def test_what_was_asked_before_a_loss_does_not_answer_after_it(client: Client, tmp_path: Path, lost: str) -> None:
-    client.wait_for_workers(2)
-    with everedge.cluster.Graph(client, tmp_path / "g", shards=2) as graph:
+def test_what_was_asked_before_a_loss_does_not_answer_after_it(killable: Client, tmp_path: Path, lost: str) -> None:
+    wait_for_both(killable)
+    with everedge.cluster.Graph(killable, tmp_path / "g", shards=2) as graph:
         graph.add_edges([0, 1, 2, 3], [1, 2, 3, 4])
         assert graph.bfs(source=0).values.max() == 4
         graph.add_edges([1, 2], [5, 6])
         of_versions = graph._open.versions.address
         addresses = [place.address for place in graph._open.shards]
         address = of_versions if lost == "versions" else next(one for one in addresses if one != of_versions)
-        os.kill(client.run(os.getpid)[address], signal.SIGKILL)
+        os.kill(killable.run(os.getpid)[address], signal.SIGKILL)
         graph.add_edges([6], [7])
         assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 2, 6: 3, 7: 4}
         assert graph.out_degree().to_dict() == {0: 1, 1: 2, 2: 2, 3: 1, 4: 0, 5: 0, 6: 1, 7: 0}
-    client.wait_for_workers(2)
+    wait_for_both(killable)
 
 
-def test_threads_ask_and_change_while_a_worker_is_killed(client: Client, tmp_path: Path) -> None:
-    client.wait_for_workers(2)
+def test_threads_ask_and_change_while_a_worker_is_killed(killable: Client, tmp_path: Path) -> None:
+    wait_for_both(killable)
     wrong: list[object] = []
-    with everedge.cluster.Graph(client, tmp_path / "g", shards=3) as graph:
+    with everedge.cluster.Graph(killable, tmp_path / "g", shards=3) as graph:
         graph.add_edges([0], [1])
 
         def ask() -> None:
@@ -412,14 +433,14 @@ def test_threads_ask_and_change_while_a_worker_is_killed(client: Client, tmp_pat
         threads = [threading.Thread(target=ask) for _ in range(2)]
         for thread in threads:
             thread.start()
-        with Killer(client, 3, 1.0):
+        with Killer(killable, 3, 1.0):
             versions = [graph.add_edges([k], [k + 1]) for k in range(1, 40)]
         for thread in threads:
             thread.join()
         assert not wrong
         assert versions == list(range(2, 41))
         assert graph.bfs(source=0).values.tolist() == list(range(41))
-    client.wait_for_workers(2)
+    wait_for_both(killable)
 
 
 def test_another_opening_does_not_disturb_growing(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
