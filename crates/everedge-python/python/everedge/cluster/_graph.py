@@ -65,15 +65,18 @@ class Graph:
     Raises `InvalidInputError` for options that do not fit, `ShardLostError` if no worker has a shard, `InUseError` if another
     client has the graph open, and what opening a graph does.
 
-    >>> import everedge.cluster
+    >>> import tempfile
     >>> from distributed import Client
+    >>> import everedge.cluster
     >>> client = Client(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    >>> with everedge.cluster.Graph(client, "social") as graph:
+    >>> directory = tempfile.TemporaryDirectory()
+    >>> with everedge.cluster.Graph(client, directory.name) as graph:
     ...     graph.add_edges([0, 1, 2], [1, 2, 0])
     ...     graph.bfs(source=0).to_dict()
     1
     {0: 0, 1: 1, 2: 2}
-    >>> client.close()
+    >>> client.shutdown()
+    >>> directory.cleanup()
     """
 
     def __init__(
