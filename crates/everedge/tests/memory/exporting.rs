@@ -27,7 +27,7 @@ fn an_export_does_not_grow_with_the_edges() {
     });
     for (few, many) in peaks[0].into_iter().zip(peaks[1]) {
         assert!(many <= 2 * THREAD_BYTES + VERTEX_BYTES * VERTICES, "{many}");
-        // Which pieces wait for each other is a matter of chance.
-        assert!(many < few + (16 << 20), "{few} {many}");
+        // Six million edges more take 48 MB in 8 bytes each. Which pieces wait for each other is a matter of chance, of up to 31 MB.
+        assert!(many < few + (40 << 20), "{few} {many}");
     }
 }
