@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shutil
 import signal
 import threading
 import time
@@ -329,7 +330,9 @@ def test_a_kernel_goes_on_where_it_was_saved(
         depths = graph.bfs(source=0)
         killing.join()
         assert np.array_equal(depths.values, path)
-        assert (depths.report.tries, depths.report.iterations) == (2, 2000)
+        # A loss may be met more than once.
+        assert depths.report.tries >= 2
+        assert depths.report.iterations == 2000
         assert len(depths.report.bytes_sent) < 2000
         until = time.monotonic() + 10
         while list((tmp_path / "g").rglob("*.npy")) and time.monotonic() < until:
@@ -483,6 +486,30 @@ def test_a_client_that_ends_without_closing_leaves_all_that_was_acknowledged(cli
         graph.add_edges([0, 1], [1, 2])
     with everedge.cluster.Graph(client, tmp_path / "g") as graph:
         assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2}
+
+
+def test_opening_removes_nothing(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "g"
+    with everedge.cluster.Graph(client, path, shards=2) as graph:
+        graph.add_edges([0, 1, 2, 3], [1, 2, 3, 4])
+        graph.grow()
+    for copy in ("shard-0-of-4.copy", "shard-0-of-2", "shard-0-of-8"):
+        shutil.copytree(path / "shard-0-of-4", path / copy)
+    manifest = path / "shard-1-of-4" / "graph" / "manifest.toml"
+    whole = manifest.read_bytes()
+    manifest.unlink()
+    # A shard that came of growing has applied nothing, and is not new.
+    with pytest.raises(everedge.InvalidInputError, match=r"manifest\.toml"):
+        everedge.cluster.Graph(client, path)
+    manifest.write_bytes(whole)
+    versions = (path / "versions").read_bytes()
+    (path / "versions").write_bytes(b"")
+    with pytest.raises(everedge.CorruptionError, match="how many shards"):
+        everedge.cluster.Graph(client, path)
+    (path / "versions").write_bytes(versions)
+    with everedge.cluster.Graph(client, path) as graph:
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3, 4: 4}
+    assert all((path / copy).exists() for copy in ("shard-0-of-4.copy", "shard-0-of-2", "shard-0-of-8"))
 
 
 def test_a_shard_that_no_worker_has_is_named(client: Client, tmp_path: Path) -> None:

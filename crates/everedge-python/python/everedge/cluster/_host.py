@@ -7,6 +7,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -354,5 +355,6 @@ def found_at(path: str) -> tuple[bool, list[str]]:
     """Return, on a worker, whether the versions of a graph are there, and the directories of its shards."""
     directories = []
     if os.path.isdir(path):
-        directories = [name for name in os.listdir(path) if os.path.exists(os.path.join(path, name, "applied"))]
+        named = [name for name in os.listdir(path) if re.fullmatch(r"shard-\d+-of-\d+", name)]
+        directories = [name for name in named if os.path.exists(os.path.join(path, name, "applied"))]
     return os.path.exists(os.path.join(path, "versions")), directories

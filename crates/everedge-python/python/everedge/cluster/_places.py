@@ -79,7 +79,6 @@ class Places:
             self._applied = 0
             self._drop_needless()
             self.call_all("forget_all")
-            self._remove_others(found)
         except BaseException:
             self.close()
             raise
@@ -178,8 +177,9 @@ class Places:
         cut = self.cut()
         found = self._survey()
         state = replace(self.state, shards=2 * self.shard_count, base=cut.version)
-        names = [_name_of(shard, state.shards) for shard in range(state.shards)]
-        self.client.run(remove_at, self.path, names)
+        # What is left of an earlier growing, before or after its end.
+        self._remove(state.shards)
+        self._remove(self.shard_count // 2)
         new: list[Place] = []
         try:
             for shard in range(state.shards):
@@ -196,7 +196,7 @@ class Places:
             self._applied = cut.version
             old, self.shards, self.state = self.shards, new, state
         self._close(old)
-        self._remove_others(self._survey())
+        self._remove(len(old))
 
     def close(self) -> None:
         """Close all shards; what was acknowledged is on disk in any case."""
@@ -281,15 +281,10 @@ class Places:
         address = able[loads.index(min(loads))]
         return self._put(ShardHost, name, address, directory, shard, state.shards, state.options, state.base)
 
-    def _remove_others(self, found: dict[str, tuple[bool, list[str]]]) -> None:
-        """Remove what is left of another number of shards: of those before it grew, or of growing that did not end."""
-        others = [
-            name
-            for name in {name for _, directories in found.values() for name in directories}
-            if not name.endswith(f"-of-{self.shard_count}")
-        ]
-        if others:
-            self.client.run(remove_at, self.path, others)
+    def _remove(self, shards: int) -> None:
+        """Remove the directories of so many shards, which the graph does not have."""
+        assert shards != self.shard_count
+        self.client.run(remove_at, self.path, [_name_of(shard, shards) for shard in range(shards)])
 
     def _reopen_versions(self, found: dict[str, tuple[bool, list[str]]]) -> None:
         able = [address for address, (has_versions, _) in found.items() if has_versions]

@@ -101,7 +101,7 @@ class Shard:
         self._directory = directory
         make_directory(directory)
         self._applied = Applied(os.path.join(directory, "applied"))
-        self._graph = _opened(os.path.join(directory, "graph"), options, is_new=self._applied.is_empty)
+        self._graph = _opened(os.path.join(directory, "graph"), options, is_new=not base and self._applied.is_empty)
         try:
             self._staging = Staging(os.path.join(directory, "staged"))
             self._version = max(base, self._applied.version(self._updates()))

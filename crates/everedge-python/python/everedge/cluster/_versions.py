@@ -63,6 +63,7 @@ class Versions:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            self._held.close()
             raise InUseError(f"`{path}` is open elsewhere: one client has a graph at a time") from error
         sync_directory(os.path.dirname(path))
         self._entries: list[Entry] = []
@@ -75,9 +76,22 @@ class Versions:
         """How many shards the graph has; 0 in a log that was not created to its end."""
         self.base = 0
         """The version that these shards began with: they have the batches up to it, though not one by one."""
+        try:
+            self._begin(shards)
+        except BaseException:
+            # What keeps the error would keep the lock.
+            self._held.close()
+            raise
+
+    def _begin(self, shards: int | None) -> None:
         self._read()
         if not self.shards:
-            self.shards = shards or 0
+            if shards is None:
+                raise CorruptionError(
+                    f"`{self._path}` does not say how many shards there are: restore it from a copy that has all versions; if"
+                    " nothing was ever added to the graph, remove the directory"
+                )
+            self.shards = shards
             self._append(_SHARDS, 0, _NO_BATCH, self.shards)
         self.epoch += 1
         self._append(_EPOCH, 0, _NO_BATCH, 0)
