@@ -254,8 +254,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     /// keeps no in-neighbors.
     pub fn step<S: EdgeStep>(&mut self, frontier: &mut Frontier, step: &S) -> Frontier {
         if self.reaches_again {
-            // A pull that stops early reads about as much from so large a frontier, whatever its degrees.
-            let is_large = S::STOPS_EARLY && frontier.count > self.view.vertex_count() / BETA;
+            let is_large = S::STOPS_EARLY && is_large(frontier.count, self.view);
             let work = |map: &Self| u64::from(frontier.count) + map.edges_of(frontier);
             return match is_large || work(self) > self.edges_unexplored / GAMMA {
                 true => self.pull(frontier, step),
@@ -265,7 +264,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let last_count = std::mem::replace(&mut self.last_count, frontier.count);
         if self.traversal == Traversal::Pull {
             let shrinks = frontier.count < last_count;
-            if !shrinks || frontier.count > self.view.vertex_count() / BETA {
+            if !shrinks || is_large(frontier.count, self.view) {
                 return self.pull(frontier, step);
             }
             // After a pull one step is pushed in any case, or the choice could swing.
@@ -340,6 +339,11 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let counts = par::map_chunks_mut_at_home(homes, words, PULL_GRAIN, home_of, pull_words);
         Frontier { members: Members::Dense(reached), count: counts.into_iter().sum() }
     }
+}
+
+/// Returns whether a frontier has so many members that a pull which stops early reads about as much, whatever their degrees.
+pub(crate) fn is_large(count: u32, view: &impl GraphView) -> bool {
+    count > view.vertex_count() / BETA
 }
 
 /// Returns how many neighbors the vertices of `list` have together.
