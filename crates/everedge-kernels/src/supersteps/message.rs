@@ -87,6 +87,26 @@ pub(super) fn pack<T: Value>(
     message
 }
 
+/// Says of a few vertices that they are reached, each named once; those that are not in `list`, which ascends, are none of its. Cost:
+/// a look into the list for each, while [`pack`] looks at the whole list.
+pub(super) fn pack_few(list: &[VertexId], news: &[VertexId]) -> Vec<u8> {
+    let places: Vec<_> = news.iter().filter_map(|v| list.binary_search(v).ok()).collect();
+    if places.is_empty() {
+        return Vec::new();
+    }
+    let bits = list.len().div_ceil(8);
+    if bits < u32::BYTES * places.len() {
+        let mut message = vec![0; 1 + bits];
+        message[0] = BITS;
+        places.iter().for_each(|place| message[1 + place / 8] |= 1 << (place % 8));
+        return message;
+    }
+    let mut message = Vec::with_capacity(1 + u32::BYTES * places.len());
+    message.push(PLACES);
+    places.into_iter().for_each(|place| (place as u32).put(&mut message));
+    message
+}
+
 /// Returns the places whose bits are set, ascending.
 fn places_in(bits: &[u8]) -> impl Iterator<Item = u32> {
     (0..).zip(bits.chunks(8)).flat_map(|(first, eight): (u32, &[u8])| {
@@ -114,7 +134,7 @@ pub(super) fn pack_all<T: Value>(list: &[VertexId], value_of: impl Fn(VertexId) 
     message
 }
 
-/// Calls `f` on each place of a list of `len` vertices that the message of `shard` tells of, in ascending order.
+/// Calls `f` on each place of a list of `len` vertices that the message of `shard` tells of.
 ///
 /// # Errors
 /// [`BadMessage`](crate::Error::BadMessage) if it is no message about such a list.
@@ -179,6 +199,13 @@ mod tests {
                 let mut found = Vec::new();
                 let message = pack(&list, is_news, |_| ());
                 unpack(1, list.len(), &message, |place, ()| found.push(list[place])).unwrap();
+                assert_eq!(found, news, "{step}");
+                let others = news.iter().map(|v| v + 1);
+                let named: Vec<_> = others.chain(news.iter().copied()).collect();
+                let mut found = Vec::new();
+                let few = pack_few(&list, &named);
+                assert!(few.len() <= 1 + list.len().div_ceil(8));
+                unpack(1, list.len(), &few, |place, ()| found.push(list[place])).unwrap();
                 assert_eq!(found, news, "{step}");
             }
         }

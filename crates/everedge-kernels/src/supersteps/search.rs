@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId, par};
 
 use super::lists::Lists;
-use super::message::{pack, unpack};
+use super::message::{pack, pack_few, unpack};
 use super::{Part, PartValues, Said, Saved};
 use crate::error::bad_message;
 use crate::frontier::is_large;
@@ -173,8 +173,10 @@ impl Search {
             lists.iter().map(|list| pack(list, |v| reached.contains(v), |_| ())).collect()
         }
         let (count, messages) = match &mut self.reached {
-            Reached::Vertices(vertices) if vertices.is_empty() => {
-                (0, vec![Vec::new(); self.shards as usize])
+            Reached::Vertices(vertices) if !is_large(vertices.len(), view) => {
+                let few = vertices.list();
+                let told = part.mirrored().iter().map(|list| pack_few(list, few));
+                (few.len() as u32, told.collect())
             }
             Reached::Vertices(vertices) => {
                 (vertices.len(), told(part.mirrored(), vertices.bitmap(part.bound())))
