@@ -15,9 +15,8 @@
 //!
 //! # Cost
 //! Messages: at most 8 bytes for each ghost in a superstep, and one byte; for components 8 bytes for each vertex that is shared. Memory: searches and paths keep arrays as long as the
-//! largest id on the shard; ranks and cores keep arrays as long as it has vertices. Cores copy the lists of its own. In-neighbors
-//! of its own are copied by the first question for ranks, or by the second search, and stay with the [`Part`]. Besides 4 bytes
-//! for each ghost and each place where a vertex is mirrored.
+//! largest id on the shard; ranks and cores keep arrays as long as it has vertices, and a copy of the lists of its own.
+//! Besides 4 bytes for each ghost and each place where a vertex is mirrored.
 
 mod components;
 mod cores;

@@ -1,17 +1,13 @@
 //! Which vertices a shard owns, and which it shares with others.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
 use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId};
 
-use super::lists::Lists;
 use crate::error::bad_message;
 use crate::frontier::vertices;
 use crate::{Error, Result};
 
 /// The part of a graph that a shard has: vertex v belongs to shard `v mod shards`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Part {
     shard: u32,
     /// The vertices that it owns, ascending.
@@ -22,10 +18,6 @@ pub struct Part {
     ghosts: Vec<Vec<VertexId>>,
     /// The own vertices that are ghosts on each shard, ascending: what it has told.
     mirrored: Vec<Vec<VertexId>>,
-    /// The in-neighbors of own vertices, once a question has copied them.
-    in_lists: OnceLock<Lists>,
-    /// Whether a search was answered without them.
-    was_searched: AtomicBool,
 }
 
 impl Part {
@@ -43,15 +35,7 @@ impl Part {
         let owned = std::mem::take(&mut ghosts[shard as usize]);
         let mut is_owned = Bitmap::new(view.vertex_bound());
         owned.iter().for_each(|&v| is_owned.insert(v));
-        Ok(Self {
-            shard,
-            owned,
-            is_owned,
-            mirrored: vec![Vec::new(); shards as usize],
-            ghosts,
-            in_lists: OnceLock::new(),
-            was_searched: AtomicBool::new(false),
-        })
+        Ok(Self { shard, owned, is_owned, mirrored: vec![Vec::new(); shards as usize], ghosts })
     }
 
     /// Returns the vertices that the shard owns, ascending.
@@ -85,7 +69,6 @@ impl Part {
             return Err(bad_message(shard, "it names vertices that this shard does not own"));
         }
         self.mirrored[shard as usize] = vertices;
-        self.in_lists.take();
         Ok(())
     }
 
@@ -95,25 +78,9 @@ impl Part {
         self.is_owned.contains(v)
     }
 
-    /// Returns the in-neighbors of own vertices; the first call copies them.
-    pub(super) fn in_lists(&self, view: &impl GraphView) -> &Lists {
-        self.in_lists.get_or_init(|| Lists::copy(view, self, |v| view.in_neighbors(v)))
-    }
-
-    /// Returns the same for a search, if they are there or this is not the first one: to copy them costs some searches.
-    pub(super) fn in_lists_of_search(&self, view: &impl GraphView) -> Option<&Lists> {
-        let pays = self.was_searched.swap(true, Relaxed) || self.in_lists.get().is_some();
-        pays.then(|| self.in_lists(view))
-    }
-
-    /// Returns a number above all ids of the shard's graph.
-    pub(super) fn bound(&self) -> u32 {
-        self.is_owned.bound()
-    }
-
     /// Returns the ids that the shard does not own.
     pub(super) fn others(&self) -> AtomicBitmap {
-        let others = Bitmap::from_fn(self.bound(), |v| !self.is_owned.contains(v));
+        let others = Bitmap::from_fn(self.is_owned.bound(), |v| !self.is_owned.contains(v));
         others.into()
     }
 

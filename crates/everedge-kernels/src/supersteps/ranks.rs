@@ -1,7 +1,7 @@
 //! PageRank in supersteps, an iteration each.
 //!
 //! A shard pulls the ranks of its own vertices over their whole lists of in-neighbors, as one machine does; of a ghost it is told
-//! what the ghost passes on along each edge. The lists are copied, so that what is pulled lies close together: two
+//! what the ghost passes on along each edge. The lists are copied once, so that what is pulled lies close together: two
 //! shards on one processor share its cache.
 
 use everedge_core::{GraphView, par};
@@ -18,6 +18,7 @@ pub(super) struct Ranks<Q> {
     damping: f64,
     /// Of all shards.
     vertex_count: f64,
+    lists: Lists,
     /// Of own vertices.
     out_degrees: Vec<u32>,
     /// Of own vertices.
@@ -41,31 +42,30 @@ impl<Q: Quotient + Value> Ranks<Q> {
             Some(PartValues::Real(ranks)) if ranks.len() == part.owned().len() => ranks.clone(),
             Some(_) => return Err(bad_message(part.shard(), "its values are not ranks")),
         };
-        let lists = part.in_lists(view);
+        let lists = Lists::copy(view, part, |v| view.in_neighbors(v));
         let quotient = vec![Q::default(); lists.count()];
         let out_degrees = part.owned().iter().map(|&v| view.out_degree(v)).collect();
         let damping = config.damping;
-        let mut ranks = Self { damping, vertex_count, out_degrees, rank, quotient };
-        let said = ranks.say(lists, f64::INFINITY);
+        let mut ranks = Self { damping, vertex_count, lists, out_degrees, rank, quotient };
+        let said = ranks.say(f64::INFINITY);
         Ok((ranks, said))
     }
 
     /// Sums of what is said: the ranks that have no edge to go, and by how much all ranks have changed.
     pub(super) fn step(
         &mut self,
-        view: &impl GraphView,
-        part: &Part,
+        _: &impl GraphView,
+        _: &Part,
         totals: &[f64],
         messages: &[&[u8]],
     ) -> Result<Said> {
-        let lists = part.in_lists(view);
-        for (shard, ghosts, message) in lists.said(messages) {
+        for (shard, ghosts, message) in self.lists.said(messages) {
             let passed = &mut self.quotient[ghosts];
             unpack(shard, passed.len(), message, |place, of_ghost| passed[place] = of_ghost)?;
         }
         let dangling = totals.first().copied().unwrap_or(0.0);
         let shared = (1.0 - self.damping + self.damping * dangling) / self.vertex_count;
-        let (quotient, damping) = (&self.quotient[..], self.damping);
+        let (lists, quotient, damping) = (&self.lists, &self.quotient[..], self.damping);
         let changes = par::map_chunks_mut(&mut self.rank, GRAIN, |first, ranks| {
             let mut change = 0.0;
             for (number, rank) in (first..).zip(ranks) {
@@ -77,10 +77,10 @@ impl<Q: Quotient + Value> Ranks<Q> {
             }
             change
         });
-        Ok(self.say(lists, changes.into_iter().sum()))
+        Ok(self.say(changes.into_iter().sum()))
     }
 
-    fn say(&mut self, lists: &Lists, change: f64) -> Said {
+    fn say(&mut self, change: f64) -> Said {
         let (rank, out_degrees) = (&self.rank, &self.out_degrees);
         let own = &mut self.quotient[..rank.len()];
         let dangling = par::map_chunks_mut(own, GRAIN, |first, quotients| {
@@ -94,7 +94,7 @@ impl<Q: Quotient + Value> Ranks<Q> {
             dangling
         });
         let passed = |number: u32| self.quotient[number as usize];
-        let messages = lists.mirrored().iter().map(|list| pack_all(list, passed)).collect();
+        let messages = self.lists.mirrored().iter().map(|list| pack_all(list, passed)).collect();
         Said { messages, sums: vec![dangling.into_iter().sum(), change] }
     }
 

@@ -1,14 +1,12 @@
 //! Breadth-first search in supersteps, a depth each.
 //!
 //! The frontier of a shard is what it has reached of its own vertices, and the ghosts that their owners have. Each edge is
-//! followed where its end is owned. From a large frontier it is pulled, over copied lists if the part has some: two shards on one
-//! processor share its cache.
+//! followed where its end is owned.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId, par};
+use everedge_core::{AtomicBitmap, GraphView, VertexId, par};
 
-use super::lists::Lists;
 use super::message::{pack, pack_few, unpack};
 use super::{Part, PartValues, Said, Saved};
 use crate::error::bad_message;
@@ -23,23 +21,8 @@ pub(super) struct Search {
     depth: Vec<AtomicU32>,
     shards: u32,
     /// Own vertices at the depth that was reached last.
-    reached: Reached,
+    reached: Frontier,
     last_depth: u32,
-    /// Whether it pulls over the lists that the part has.
-    uses_lists: bool,
-}
-
-#[derive(Debug)]
-enum Reached {
-    Vertices(Frontier),
-    /// By their numbers in lists.
-    Numbers(Bitmap),
-}
-
-impl Reached {
-    fn nothing() -> Self {
-        Self::Vertices(Frontier::from_list(Vec::new()))
-    }
 }
 
 /// Gives own vertices their depth.
@@ -79,22 +62,20 @@ impl Search {
             done: part.others(),
             depth: (0..bound.div_ceil(shards)).map(|_| AtomicU32::new(UNREACHED)).collect(),
             shards,
-            reached: Reached::nothing(),
+            reached: Frontier::from_list(Vec::new()),
             last_depth: saved.map_or(0, |saved| saved.steps),
-            uses_lists: part.in_lists_of_search(view).is_some(),
         };
         match saved.map(|saved| saved.values) {
             None if source < bound && part.owns(source) => {
                 search.reach(source, 0);
-                search.reached = Reached::Vertices(Frontier::single(source));
+                search.reached = Frontier::single(source);
             }
             None => {}
             Some(PartValues::Whole(depths)) if depths.len() == part.owned().len() => {
                 let reached = || part.owned().iter().zip(depths).filter(|&(_, &d)| d != UNREACHED);
                 reached().for_each(|(&v, &depth)| _ = search.reach(v, depth));
                 let at_last = reached().filter(|&(_, &depth)| depth == search.last_depth);
-                let at_last = Frontier::from_list(at_last.map(|(&v, _)| v).collect());
-                search.reached = Reached::Vertices(at_last);
+                search.reached = Frontier::from_list(at_last.map(|(&v, _)| v).collect());
             }
             Some(_) => return Err(bad_message(part.shard(), "its values are not depths")),
         }
@@ -107,83 +88,35 @@ impl Search {
         &mut self,
         view: &impl GraphView,
         part: &Part,
-        totals: &[f64],
+        _: &[f64],
         messages: &[&[u8]],
     ) -> Result<Said> {
-        self.last_depth += 1;
-        let reached = totals.first().map_or(0, |&reached| reached as u32);
-        match self.uses_lists && is_large(reached, view) {
-            true => self.pull(part.in_lists(view), part, messages)?,
-            false => self.follow(view, part, messages)?,
-        }
-        Ok(self.say(view, part))
-    }
-
-    /// Reaches own vertices along edges of the view.
-    fn follow(&mut self, view: &impl GraphView, part: &Part, messages: &[&[u8]]) -> Result<()> {
+        let bound = view.vertex_bound();
         let mut ghosts_reached = Vec::new();
         for (shard, ghosts, message) in part.said(messages) {
             unpack(shard, ghosts.len(), message, |place, ()| ghosts_reached.push(ghosts[place]))?;
         }
-        let mut frontier = match std::mem::replace(&mut self.reached, Reached::nothing()) {
-            Reached::Vertices(frontier) => frontier,
-            Reached::Numbers(numbers) => {
-                let vertices = numbers.iter().map(|number| part.owned()[number as usize]);
-                Frontier::from_list(vertices.collect())
-            }
-        };
-        frontier.add(&ghosts_reached, view.vertex_bound());
+        let mut frontier = std::mem::replace(&mut self.reached, Frontier::from_list(Vec::new()));
+        frontier.add(&ghosts_reached, bound);
+        self.last_depth += 1;
         let visit = Visit { search: self, next_depth: self.last_depth };
         let reached = par::among_threads(view.homes(), || {
             EdgeMap::reaching_again(view).step(&mut frontier, &visit)
         });
-        self.reached = Reached::Vertices(reached);
-        Ok(())
-    }
-
-    /// Looks for a member of the frontier among the in-neighbors of every own vertex that is not reached.
-    fn pull(&mut self, lists: &Lists, part: &Part, messages: &[&[u8]]) -> Result<()> {
-        let (owned, count) = (part.owned(), lists.count() as u32);
-        let own = |number: u32| owned.get(number as usize).copied();
-        let mut frontier = match std::mem::replace(&mut self.reached, Reached::nothing()) {
-            Reached::Numbers(numbers) => numbers,
-            Reached::Vertices(mut vertices) => {
-                let vertices = vertices.bitmap(part.bound());
-                Bitmap::from_fn(count, |number| own(number).is_some_and(|v| vertices.contains(v)))
-            }
-        };
-        for (shard, ghosts, message) in lists.said(messages) {
-            let reached = |place, ()| frontier.insert((ghosts.start + place) as u32);
-            unpack(shard, ghosts.len(), message, reached)?;
-        }
-        let is_reached = |number| {
-            own(number).is_some_and(|v| {
-                let mut neighbors = lists.of(number as usize).iter();
-                !self.done.contains(v)
-                    && neighbors.any(|&u| frontier.contains(u))
-                    && self.reach(v, self.last_depth)
-            })
-        };
-        self.reached = Reached::Numbers(Bitmap::from_fn(count, is_reached));
-        Ok(())
+        self.reached = reached;
+        Ok(self.say(view, part))
     }
 
     fn say(&mut self, view: &impl GraphView, part: &Part) -> Said {
-        fn told(lists: &[Vec<u32>], reached: &Bitmap) -> Vec<Vec<u8>> {
-            lists.iter().map(|list| pack(list, |v| reached.contains(v), |_| ())).collect()
-        }
-        let (count, messages) = match &mut self.reached {
-            Reached::Vertices(vertices) if !is_large(vertices.len(), view) => {
-                let few = vertices.list();
-                let told = part.mirrored().iter().map(|list| pack_few(list, few));
-                (few.len() as u32, told.collect())
-            }
-            Reached::Vertices(vertices) => {
-                (vertices.len(), told(part.mirrored(), vertices.bitmap(part.bound())))
-            }
-            Reached::Numbers(numbers) => {
-                (numbers.count(), told(part.in_lists(view).mirrored(), numbers))
-            }
+        let count = self.reached.len();
+        let messages = if is_large(count, view) {
+            let reached = self.reached.bitmap(view.vertex_bound());
+            let say = |list: &Vec<VertexId>| pack(list, |v| reached.contains(v), |_| ());
+            part.mirrored().iter().map(say).collect()
+        } else {
+            // As a list it stays what a push needs.
+            let reached = self.reached.list();
+            part.mirrored().iter().map(|list| pack_few(list, reached)).collect()
         };
         Said { messages, sums: vec![count.into()] }
     }
