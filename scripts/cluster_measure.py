@@ -29,8 +29,9 @@ import numpy as np
 import numpy.typing as npt
 
 from everedge import _native
-from everedge.cluster._shard import Options, Shard
-from everedge.cluster._versions import Entry, Versions, digest
+from everedge.cluster._options import Options
+from everedge.cluster._shard import Shard
+from everedge.cluster._versions import Entry, Versions, called
 
 FIGURES = Path(__file__).with_name("cluster_figures.json")
 EDGES_OF_BATCH = 1 << 22
@@ -47,8 +48,8 @@ class Shards:
         self.seconds: dict[str, float] = {}
         """Of each step, as time went by and, with `_work` after its name, of all processors."""
         self.path, self.batches, self.sent = path, 0, 0
-        self.versions = Versions(str(path / "versions"), shards)
         options = Options(weighted=weighted)
+        self.versions = Versions(str(path / "versions"), (shards, options, 1))
         self.shards = [Shard(str(path / f"shard-{shard}"), shard, shards, options) for shard in range(shards)]
         chosen = np.random.default_rng(1)
         for start in range(0, len(edges), EDGES_OF_BATCH):
@@ -77,7 +78,7 @@ class Shards:
         return answer
 
     def _send(self, name: str, src: Edges, dst: Edges, weights: Any) -> None:
-        batch, epoch = digest(name), self.versions.epoch
+        batch, epoch = called(name, "0" * 16), self.versions.epoch
         divided = self._timed("divide", lambda: _native.divided(src, dst, weights, len(self.shards)))
         parts = list(zip(self.shards, divided, strict=True))
         self.sent += sum(columns[0].size for columns in divided)
@@ -258,12 +259,13 @@ def fill_shard(graphs: Path, path: Path, one: str) -> None:
     gc.collect()
     before = sum(resident())
     shutil.rmtree(path, ignore_errors=True)
-    shard = Shard(str(path), 0, shards, Options(weighted=bool(weighted)))
-    versions = Versions(str(path / "versions"), shards)
+    options = Options(weighted=bool(weighted))
+    shard = Shard(str(path), 0, shards, options)
+    versions = Versions(str(path / "versions"), (shards, options, 1))
     for number, start in enumerate(range(0, len(own), EDGES_OF_BATCH)):
         src, dst = (np.ascontiguousarray(column) for column in own[start : start + EDGES_OF_BATCH].T)
         weights = np.ones(src.size, np.float32) if weighted else None
-        batch = digest(str(number))
+        batch = called(str(number), "0" * 16)
         shard.stage(batch, versions.epoch, "add", (src, dst, weights))
         shard.apply(versions.commit(batch, src.size, versions.epoch, [0], number)[1])
     wait_for_quiet()

@@ -16,12 +16,14 @@ distributed = pytest.importorskip("distributed")
 
 import everedge
 from everedge.cluster import StaleError, _durable, _shard, _staging, _versions
-from everedge.cluster._shard import Options, Shard
+from everedge.cluster._options import Options
+from everedge.cluster._shard import Shard
 from everedge.cluster._staging import Staged, Staging
-from everedge.cluster._versions import Versions, called
+from everedge.cluster._versions import Copy, Log, Versions, called
 
 
 SHARDS = 2
+CREATED = SHARDS, Options(), 1
 
 
 def digest(name: str) -> str:
@@ -54,6 +56,13 @@ def crash_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]
 
     append = step(_durable.append, tear_append)
     whole = step(_durable.write_whole)
+    def tear_end(path: str, start: int, said: bytes) -> None:
+        with open(path, "rb+") as file:
+            file.truncate(start)
+            file.seek(start)
+            file.write(said[: len(said) // 2])
+
+    monkeypatch.setattr(_versions, "replace_end", step(_durable.replace_end, tear_end))
     monkeypatch.setattr(_staging, "append", append)
     monkeypatch.setattr(_versions, "append", append)
     monkeypatch.setattr(_staging, "write_whole", whole)
@@ -69,10 +78,12 @@ def crash_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]
 
 
 class Cluster:
-    """Two shards and their versions in one process."""
+    """Two shards, their versions and a copy of these in one process."""
 
     def __init__(self, path: Path) -> None:
-        self.versions = Versions(str(path / "versions"), SHARDS)
+        self.versions = Versions(str(path / "versions"), CREATED)
+        self.copy = Copy(str(path / "versions-copy-1"))
+        self.versions.attach([self.copy.put])
         self.shards = [Shard(str(path / f"shard-{shard}"), shard, SHARDS, Options()) for shard in range(SHARDS)]
         for shard in self.shards:
             shard.drop_needless(self.versions.epoch, self.versions.versions_of(shard.staged()))
@@ -103,6 +114,7 @@ class Cluster:
     def end(self) -> None:
         """End as a process does that is killed: nothing more is written."""
         self.versions.close()
+        self.copy.close()
         for shard in self.shards:
             with contextlib.suppress(BaseException):
                 shard._graph.close()
@@ -126,9 +138,11 @@ def model(count: int) -> list[tuple[int, int]]:
     return sorted(edges)
 
 
+@pytest.mark.parametrize("kept", ["versions", "versions-copy-1"])
 def test_a_crash_at_any_step_leaves_whole_batches_and_those_sent_again_come_once(
-    tmp_path: Path, crash_at: Callable[[int], None]
+    tmp_path: Path, crash_at: Callable[[int], None], kept: str
 ) -> None:
+    """Also where the first of the files of versions is lost, and the graph goes on with the copy."""
     steps, has_crashed = 0, True
     while has_crashed:
         steps += 1
@@ -145,6 +159,7 @@ def test_a_crash_at_any_step_leaves_whole_batches_and_those_sent_again_come_once
             has_crashed = True
         crash_at(1 << 30)
         cluster.end()
+        os.replace(path / kept, path / "versions")
         cluster = Cluster(path)
         newest = cluster.versions.newest
         assert acknowledged <= newest <= acknowledged + 1, steps
@@ -158,7 +173,7 @@ def test_a_crash_at_any_step_leaves_whole_batches_and_those_sent_again_come_once
 
 
 def test_a_batch_of_an_earlier_epoch_is_not_committed(tmp_path: Path) -> None:
-    first = Versions(str(tmp_path / "versions"), SHARDS)
+    first = Versions(str(tmp_path / "versions"), CREATED)
     epoch = first.epoch
     first.close()
     second = Versions(str(tmp_path / "versions"))
@@ -168,8 +183,47 @@ def test_a_batch_of_an_earlier_epoch_is_not_committed(tmp_path: Path) -> None:
     assert second.newest == 0
 
 
+def test_a_copy_of_the_versions_is_what_they_are(tmp_path: Path) -> None:
+    versions = Versions(str(tmp_path / "versions"), (SHARDS, Options(weighted=True), 3))
+    copies = [Copy(str(tmp_path / f"versions-copy-{number}")) for number in (1, 2)]
+    versions.commit(digest("a"), 1, versions.epoch, [0], 0)
+    epoch = versions.epoch
+    assert versions.attach([copy.put for copy in copies]) == epoch + 1
+    with pytest.raises(StaleError):
+        versions.commit(digest("b"), 1, epoch, [0], 0)
+    versions.commit(digest("b"), 1, epoch + 1, [0, 1], 0)
+    copies[1].close()
+    # What one copy alone has got was not acknowledged, and makes way for what comes next.
+    with pytest.raises(ValueError, match="closed"):
+        versions.commit(digest("c"), 1, epoch + 1, [1], 0)
+    assert (versions.newest, len(Log.read(str(tmp_path / "versions-copy-1")).committed)) == (2, 3)
+    versions.attach([copies[0].put])
+    versions.commit(digest("d"), 1, versions.epoch, [1], 0)
+    versions.close()
+    copies[0].close()
+    logs = [Log.read(str(tmp_path / name)) for name in ("versions", "versions-copy-1", "versions-copy-2")]
+    assert logs[0] == logs[1]
+    assert (logs[0].options, logs[0].replicas, logs[0].shards) == (Options(weighted=True), 3, SHARDS)
+    assert [(entry.batch, entry.owners) for entry in logs[0].entries] == [(digest("a"), 1), (digest("b"), 3), (digest("d"), 2)]
+    assert (logs[2].epoch, len(logs[2].committed)) == (epoch + 1, 2)
+
+
+def test_a_copy_of_a_shard_that_lacks_a_batch_is_known(tmp_path: Path) -> None:
+    versions = Versions(str(tmp_path / "versions"), (200, Options(), 1))
+    for name, owners in (("a", [0, 199]), ("b", [70])):
+        versions.commit(digest(name), 1, versions.epoch, owners, 0)
+    assert not versions.is_behind(1, 0, [])
+    assert versions.is_behind(199, 0, [])
+    assert not versions.is_behind(199, 0, [digest("a")])
+    assert not versions.is_behind(199, 1, [])
+    assert versions.is_behind(70, 1, [digest("a")])
+    versions.grow(400)
+    assert versions.is_behind(1, 1, [])
+    assert not versions.is_behind(1, 2, [])
+
+
 def test_a_name_is_of_one_batch(tmp_path: Path) -> None:
-    versions = Versions(str(tmp_path / "versions"), SHARDS)
+    versions = Versions(str(tmp_path / "versions"), CREATED)
     edges = np.array([1, 2], np.uint32), np.array([3, 4], np.uint32), None
     others = np.array([1, 2], np.uint32), np.array([4, 3], np.uint32), None
     again = np.array([2, 1], np.uint32), np.array([4, 3], np.uint32), None
@@ -183,7 +237,7 @@ def test_a_name_is_of_one_batch(tmp_path: Path) -> None:
 
 
 def test_versions_are_open_once(tmp_path: Path) -> None:
-    versions = Versions(str(tmp_path / "versions"), SHARDS)
+    versions = Versions(str(tmp_path / "versions"), CREATED)
     before = (tmp_path / "versions").read_bytes()
     with pytest.raises(everedge.InUseError, match="one client"):
         Versions(str(tmp_path / "versions"))
@@ -194,7 +248,7 @@ def test_versions_are_open_once(tmp_path: Path) -> None:
 
 def test_damaged_versions_are_an_error_and_a_torn_last_record_is_none(tmp_path: Path) -> None:
     path = tmp_path / "versions"
-    versions = Versions(str(path), SHARDS)
+    versions = Versions(str(path), CREATED)
     for name in "abc":
         versions.commit(digest(name), 1, versions.epoch, [0], 0)
     versions.close()
@@ -222,7 +276,7 @@ def test_a_staged_batch_that_is_damaged_or_gone_is_an_error(tmp_path: Path) -> N
         with pytest.raises(everedge.CorruptionError):
             Staging(str(tmp_path / "staged")).get("b")
     shard = Shard(str(tmp_path / "shard"), 0, SHARDS, Options())
-    versions = Versions(str(tmp_path / "versions"), SHARDS)
+    versions = Versions(str(tmp_path / "versions"), CREATED)
     _, entries = versions.commit(digest("gone"), 2, versions.epoch, [0], 0)
     with pytest.raises(everedge.CorruptionError, match="has edges of shard 0"):
         shard.apply(entries)
@@ -267,7 +321,7 @@ def test_a_batch_that_two_threads_stage_at_once_is_whole(tmp_path: Path) -> None
 
 
 def test_a_full_disk_and_a_failing_one_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    versions = Versions(str(tmp_path / "versions"), SHARDS)
+    versions = Versions(str(tmp_path / "versions"), CREATED)
     write, sync = os.write, os.fdatasync
 
     def full(file: int, data: memoryview) -> int:

@@ -27,6 +27,15 @@ def append(file: int, path: str, record: bytes) -> None:
         raise
 
 
+def replace_end(path: str, start: int, said: bytes) -> None:
+    """Write, durably, what a file has from a byte on. Raises `NoSpaceError`, `IoError`."""
+    with _naming(path), open(path, "rb+", buffering=0) as file:
+        file.truncate(start)
+        file.seek(start)
+        write_all(file.fileno(), [memoryview(said)])
+        os.fdatasync(file.fileno())
+
+
 def write_all(file: int, parts: list[memoryview]) -> None:
     """Write all bytes."""
     for part in parts:

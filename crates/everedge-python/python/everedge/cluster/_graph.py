@@ -25,8 +25,8 @@ from everedge._values import Components, Values
 from everedge.cluster._host import Hosts
 from everedge.cluster._kernels import TRIES_MAX, Answering, ClusterReport, gathered
 from everedge.cluster._errors import ShardLostError
+from everedge.cluster._options import Options
 from everedge.cluster._places import LOOK_SECONDS, Places, may_be_loss
-from everedge.cluster._shard import Options
 from everedge.cluster._sources import Part, TablesPart, batches_of, checked_columns, parquet_parts
 from everedge.cluster._staging import Columns, Operation
 
@@ -56,11 +56,15 @@ class Graph:
     up to it and nothing of any other.
 
     A worker that goes away is no loss: its shards are opened again by one that sees their directories, such as the process that
-    Dask starts in its place. Ids are integers below 2^31.
+    Dask starts in its place. A disk that goes away is none if there are `replicas`. Ids are integers below 2^31.
 
     - `shards`: as many as there are workers, for a new graph; what it has, for another.
+    - `replicas`: how many copies there are of everything, each on another worker, for a new graph. A batch is durable in all of them
+      when it is acknowledged. If a copy is lost, the others answer; the next batch waits until another worker has a new one.
     - `directed`, `weighted`, `simple`, `layout`, `medium`: as of `everedge.Graph`, for a new graph.
     - `wait`: how many seconds a worker that is gone is waited for.
+    - `give_up_lost`: open a graph with `replicas` though not all copies of its `versions` are found. One that is not might have batches
+      that the others lack, if it was apart from them. So it is for disks that are lost for ever.
 
     Raises `InvalidInputError` for options that do not fit, `ShardLostError` if no worker has a shard, `InUseError` if another
     client has the graph open, and what opening a graph does.
@@ -85,15 +89,18 @@ class Graph:
         path: str | os.PathLike[str],
         *,
         shards: int | None = None,
+        replicas: int | None = None,
         directed: bool | None = None,
         weighted: bool | None = None,
         simple: bool | None = None,
         layout: Literal["adjacency", "pma", "blocks"] | None = None,
         medium: Literal["file", "pmem"] | None = None,
         wait: float = 60.0,
+        give_up_lost: bool = False,
     ) -> None:
-        if shards is not None:
-            _columns.whole(shards, "shards", 1)
+        for name, count in (("shards", shards), ("replicas", replicas)):
+            if count is not None:
+                _columns.whole(count, name, 1)
         chosen = {"directed": directed, "weighted": weighted, "simple": simple, "layout": layout, "medium": medium}
         given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
         self._client = client
@@ -101,7 +108,9 @@ class Graph:
         self._changing = threading.RLock()
         """Held while a batch comes in, or shards are divided."""
         self._path = os.path.abspath(path)
-        self._places = Places(client, self._path, shards, given, Options(**given), wait)
+        places = Places(client, self._path, wait)
+        places.open(shards, replicas, given, Options(**given), gives_up_lost=give_up_lost)
+        self._places = places
 
     @property
     def path(self) -> str:
@@ -112,6 +121,11 @@ class Graph:
     def num_shards(self) -> int:
         """How many shards there are."""
         return self._open.shard_count
+
+    @property
+    def replicas(self) -> int:
+        """How many copies there are of everything."""
+        return self._open.state.replicas
 
     @property
     def directed(self) -> bool:
@@ -190,6 +204,7 @@ class Graph:
         total = len(waiting)
         with self._changing, Bar() as bar:
             for tries in range(1, TRIES_MAX + 1):
+                self._open.complete()
                 bring = partial(reading, self._open.hosts)
                 futures = {self._begun(partial(bring, one), part): one for one, part in waiting.items()}
                 failed: BaseException | None = None
@@ -275,7 +290,7 @@ class Graph:
         edges once more. If it does not come to its end, the graph has the shards that it had.
         """
         with self._changing:
-            self._again(lambda places: places.grow())
+            self._again(Places.grow, changes=True)
 
     def close(self) -> None:
         """Close all shards; a second time does nothing."""
@@ -316,7 +331,7 @@ class Graph:
             return done
 
         with self._changing:
-            return self._again(send)
+            return self._again(send, changes=True)
 
     def _begun(self, bring: Callable[[Any], object], part: Any) -> Future[Any]:
         """Begin to bring in a part of a source, one that is computed only then if it is a delayed value."""
@@ -335,9 +350,11 @@ class Graph:
             return {future for future in futures if future.status not in ("pending", "finished")}
         return done
 
-    def _again(self, ask: Callable[[Places], Answer]) -> Answer:
+    def _again(self, ask: Callable[[Places], Answer], *, changes: bool = False) -> Answer:
         """Ask, and ask again when what a worker had that is gone is elsewhere."""
         for tries in range(1, TRIES_MAX + 1):
+            if changes:
+                self._open.complete()
             try:
                 return ask(self._open)
             except Exception as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import math
 import os
 import re
@@ -12,7 +11,8 @@ import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from contextvars import copy_context
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -21,10 +21,10 @@ import numpy as np
 from distributed import Actor, get_worker
 
 from everedge._errors import ClosedError, CorruptionError, InvalidInputError, KernelError
-from everedge.cluster._durable import make_directory, write_whole
-from everedge.cluster._shard import Message, Options, Question, Shard
+from everedge.cluster._options import Options
+from everedge.cluster._shard import Message, Question, Shard
 from everedge.cluster._staging import Columns, Operation, checked, fingerprint
-from everedge.cluster._versions import Versions, called
+from everedge.cluster._versions import Copy, Log, Versions, called
 
 _HERE: WeakValueDictionary[object, Host] = WeakValueDictionary()
 """The hosts of this process by name: what is here is called without a message. Dask has them, and lets them go."""
@@ -33,6 +33,8 @@ Answer = TypeVar("Answer")
 
 _ANSWER_SECONDS_MAX = 600.0
 """How long a task waits for an answer. Who waits for the task looks for workers that are gone meanwhile."""
+_PUT_SECONDS_MAX = 60.0
+"""How long a copy of the versions is waited for."""
 _TELL_SECONDS = 0.25
 _TOPIC = "everedge"
 """Where clients of the scheduler hear of supersteps (`Client.get_events`)."""
@@ -103,7 +105,8 @@ class Host:
         self._pool.shutdown(wait=False)
 
     async def _work(self, work: Callable[[], Answer]) -> Answer:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        # What calls other hosts needs to know its worker there, too.
+        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(copy_context().run, work))
 
 
 @dataclass(frozen=True)
@@ -111,8 +114,8 @@ class State:
     """How far a graph is."""
 
     shards: int
-    base: int
-    """The version that these shards began with."""
+    replicas: int
+    """How many copies there are of each shard and of the versions, on as many workers."""
     epoch: int
     newest: int
     options: Options
@@ -121,34 +124,39 @@ class State:
 class VersionsHost(Host):
     """The versions of a graph."""
 
-    def __init__(self, name: str, path: str, created: tuple[int, Options] | None) -> None:
-        """Open them, or create them for so many shards."""
-        options = os.path.join(path, "options.json")
-        if created is not None:
-            make_directory(path)
-            write_whole(options, [memoryview(json.dumps(asdict(created[1])).encode())])
-        super().__init__(name, Versions(os.path.join(path, "versions"), created and created[0]), 1)
-        try:
-            with open(options) as file:
-                self._options = Options(**json.load(file))
-        except (OSError, ValueError, TypeError) as error:
-            self._held.close()
-            raise CorruptionError(
-                f"`{options}` does not say how the shards' graphs are made ({error}): restore it from a copy"
-            ) from error
+    def __init__(self, name: str, path: str, created: tuple[int, Options, int] | None) -> None:
+        """Open them, or create them for so many shards, made in this way, each with so many copies."""
+        super().__init__(name, Versions(path, created), 1)
 
     async def state(self) -> State:
         """Return what the log says as a whole."""
         held: Versions = self._held
-        return State(held.shards, held.base, held.epoch, held.newest, self._options)
+        log = held.log
+        return State(log.shards, log.replicas, log.epoch, held.newest, log.options)
+
+    async def attach(self, copies: list[Actor]) -> int:
+        """Let these copies have all versions from now on; returns the epoch that begins so."""
+        held: Versions = self._held
+
+        def put(copy: Actor, start: int, said: bytes) -> None:
+            _result(_call(copy, "put", start, said), _PUT_SECONDS_MAX)
+
+        return await self._work(partial(held.attach, [partial(put, copy) for copy in copies]))
+
+
+class CopyHost(Host):
+    """A copy of the versions."""
+
+    def __init__(self, name: str, path: str) -> None:
+        super().__init__(name, Copy(path), 1)
 
 
 class ShardHost(Host):
     """A shard, and the way to the others."""
 
-    def __init__(self, name: str, directory: str, shard: int, shards: int, options: Options, base: int) -> None:
+    def __init__(self, name: str, directory: str, shard: int, shards: int, options: Options) -> None:
         # One thread for a superstep, one for a batch, and one for what is short.
-        super().__init__(name, Shard(directory, shard, shards, options, base), 3)
+        super().__init__(name, Shard(directory, shard, shards, options), 3)
         self._shard = shard
         self._others: list[Actor] = []
         self._inboxes: dict[tuple[str, int], dict[int, tuple[Message, list[float]]]] = {}
@@ -245,19 +253,20 @@ class ShardHost(Host):
         totals = [math.fsum(same) for same in zip(*(of_shard for _, of_shard in in_order), strict=True)]
         return [message for message, _ in in_order], totals
 
-    async def split(self, cut: int, shards: list[Actor]) -> None:
-        """Fill the shards that this one becomes with what it has at a cut."""
-        await self._work(partial(self._split, cut, shards))
+    async def split(self, cut: int, copies: list[list[Actor]]) -> None:
+        """Fill all copies of the shards that this one becomes with what it has at a cut; of itself, if there are as many shards."""
+        await self._work(partial(self._split, cut, copies))
 
-    def _split(self, cut: int, shards: list[Actor]) -> None:
+    def _split(self, cut: int, copies: list[list[Actor]]) -> None:
         held: Shard = self._held
-        for parts in held.parts(cut, len(shards)):
-            filling = [_call(shards[shard], "fill", columns) for shard, columns in parts.items()]
+        for parts in held.parts(cut, len(copies)):
+            filling = [_call(copy, "fill", columns) for shard, columns in parts.items() for copy in copies[shard]]
             for one in filling:
                 _result(one)
         owned = held.vertices(cut)
-        for shard in range(self._shard, len(shards), len(self._others)):
-            _result(_call(shards[shard], "filled", owned[owned % len(shards) == shard]))
+        for shard in range(self._shard, len(copies), len(self._others)):
+            for copy in copies[shard]:
+                _result(_call(copy, "filled", owned[owned % len(copies) == shard], held.version_of(cut)))
 
     async def _tell(self, method: str, arguments: dict[int, tuple[Any, ...]]) -> None:
         """Call a method of the hosts of other shards, each with its arguments."""
@@ -279,7 +288,8 @@ class Hosts:
     """Where a graph is: what a task on any worker needs to change it."""
 
     versions: Actor
-    shards: list[Actor]
+    copies: list[list[Actor]]
+    """Of each shard; the first one answers questions."""
     epoch: int
     weighted: bool
 
@@ -305,12 +315,18 @@ class Hosts:
         known = _result(_call(self.versions, "committed", batch))
         if known is not None:
             return known, edges
-        parts = enumerate(_native.divided(*columns, len(self.shards)))
+        parts = enumerate(_native.divided(*columns, len(self.copies)))
         mine = {shard: part for shard, part in parts if part[0].size}
-        staged = [_call(self.shards[shard], "stage", batch, self.epoch, operation, part) for shard, part in mine.items()]
+        staged = [
+            _call(copy, "stage", batch, self.epoch, operation, part) for shard, part in mine.items() for copy in self.copies[shard]
+        ]
         since = min(map(_result, staged), default=0)
         version, entries = _result(_call(self.versions, "commit", batch, edges, self.epoch, list(mine), since))
-        applied = [_call(self.shards[shard], "apply", entries) for shard in mine]
+        # Copies are asked nothing, and need no cuts.
+        batches = [entry for entry in entries if entry.batch is not None]
+        applied = [
+            _call(copy, "apply", batches if number else entries) for shard in mine for number, copy in enumerate(self.copies[shard])
+        ]
         for one in applied:
             # It is acknowledged. A shard that cannot apply it says why when it is asked next.
             with contextlib.suppress(Exception):
@@ -340,9 +356,9 @@ class _Remote:
         return begin(*arguments)
 
 
-def _result(call: Any) -> Any:
+def _result(call: Any, seconds: float = _ANSWER_SECONDS_MAX) -> Any:
     # A worker that was started again at the same address may not answer at all.
-    return call() if isinstance(call, partial) else call.result(timeout=_ANSWER_SECONDS_MAX)
+    return call() if isinstance(call, partial) else call.result(timeout=seconds)
 
 
 def remove_at(path: str, names: list[str]) -> None:
@@ -351,10 +367,26 @@ def remove_at(path: str, names: list[str]) -> None:
         shutil.rmtree(os.path.join(path, name), ignore_errors=True)
 
 
-def found_at(path: str) -> tuple[bool, list[str]]:
-    """Return, on a worker, whether the versions of a graph are there, and the directories of its shards."""
-    directories = []
-    if os.path.isdir(path):
-        named = [name for name in os.listdir(path) if re.fullmatch(r"shard-\d+-of-\d+", name)]
-        directories = [name for name in named if os.path.exists(os.path.join(path, name, "applied"))]
-    return os.path.exists(os.path.join(path, "versions")), directories
+@dataclass(frozen=True)
+class Found:
+    """What a worker sees of a graph."""
+
+    logs: dict[str, tuple[int, int] | str]
+    """The files of versions by name: the epoch and the length of each, or what is wrong with it."""
+    shards: list[str]
+    """Directories of shards."""
+
+
+def found_at(path: str) -> Found:
+    """Return what a worker sees of a graph."""
+    names = sorted(os.listdir(path)) if os.path.isdir(path) else []
+    logs: dict[str, tuple[int, int] | str] = {}
+    for name in names:
+        if re.fullmatch(r"versions(-copy-\d+)?", name):
+            try:
+                log = Log.read(os.path.join(path, name))
+                logs[name] = log.epoch, log.end
+            except CorruptionError as error:
+                logs[name] = str(error)
+    shards = [name for name in names if re.fullmatch(r"shard-\d+-of-\d+(-copy-\d+)?", name)]
+    return Found(logs, [name for name in shards if os.path.exists(os.path.join(path, name, "applied"))])

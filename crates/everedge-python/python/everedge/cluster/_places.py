@@ -9,27 +9,35 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from distributed import Actor, Client, Future
 
 from everedge._errors import ClosedError, CorruptionError, EveredgeError, InvalidInputError, NotAGraphError
 from everedge.cluster._errors import ShardLostError, StaleError
-from everedge.cluster._host import Hosts, ShardHost, State, VersionsHost, found_at, remove_at
-from everedge.cluster._shard import Options
+from everedge.cluster._host import CopyHost, Found, Hosts, ShardHost, State, VersionsHost, found_at, remove_at
+from everedge.cluster._options import Options
+
+Answer = TypeVar("Answer")
 
 LOOK_SECONDS = 0.5
 """How long an answer is waited for until somebody looks whether its worker is still there."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Place:
-    """An actor of Dask, and the worker that it is on."""
+    """An actor of Dask, the worker that it is on, and the name of the file or directory that it has there."""
 
     future: Future[Any]
     actor: Actor
     address: str
+    name: str
+
+    @property
+    def machine(self) -> str:
+        """The machine of the worker."""
+        return self.address.rpartition("://")[2].rpartition(":")[0]
 
 
 @dataclass(frozen=True)
@@ -45,43 +53,77 @@ class Cut:
 
 
 class Places:
-    """The actors of a graph: one for its versions, and one for each shard."""
+    """The actors of a graph: for its versions, for each shard, and for the copies of both."""
 
-    def __init__(
-        self, client: Client, path: str, shards: int | None, given: dict[str, Any], create: Options, wait: float
-    ) -> None:
+    def __init__(self, client: Client, path: str, wait: float) -> None:
         self.client = client
         self.path = path
         self._wait = wait
         self._token = f"everedge-{os.path.basename(path)}-{uuid4().hex[:8]}"
         self._count = 0
         self._cut: Cut | None = None
+        self._applied = 0
+        self._changes = 0
+        """How often it was another actor that has something."""
         self.asking = threading.RLock()
         """Held while a question is answered: cuts are of one at a time, and shards stay where they are."""
         self._recovering = threading.RLock()
+        self.versions: Place
+        self.version_copies: list[Place] = []
+        self.copies: list[list[Place]] = []
+        """Of each shard; the first answers questions, and each gets all batches."""
+
+    def open(
+        self, shards: int | None, replicas: int | None, given: dict[str, Any], create: Options, *, gives_up_lost: bool
+    ) -> None:
+        """Open the actors, or create the graph."""
         found = self._survey()
         if not found:
             raise InvalidInputError("the client has no workers: start some, and try again")
-        there = [address for address, (has_versions, _) in found.items() if has_versions]
-        address = there[0] if there else min(found)
-        if not there and any(directories for _, directories in found.values()):
-            raise NotAGraphError(f"`{path}` has shards, and no worker has its `versions`: start the worker whose disk has them")
-        if not there and shards is None:
-            shards = len(found)
-        created = None if there else (shards, create)
-        self.shards: list[Place] = []
-        self.versions = self._put(VersionsHost, "versions", address, path, created)
+        is_new = not any(one.logs for one in found.values())
         try:
-            self.state: State = self.versions.actor.state().result(timeout=wait)
-            self._check(shards, given)
+            if is_new:
+                self._create(found, shards or len(found), replicas or 1, create)
+            else:
+                self._open_versions(found, None if not gives_up_lost else 0)
+                self._check(shards, replicas, given)
             for shard in range(self.shard_count):
-                self.shards.append(self._put_shard(shard, found, is_new=self.state.newest == 0))
-            self._applied = 0
+                self.copies.append([self._open_shard(shard, found)])
             self._drop_needless()
-            self.call_all("forget_all")
+            self.call_every("forget_all")
+            if not gives_up_lost:
+                self.complete()
         except BaseException:
             self.close()
             raise
+
+    def _create(self, found: dict[str, Found], shards: int, replicas: int, create: Options) -> None:
+        if any(one.shards for one in found.values()):
+            raise NotAGraphError(
+                f"`{self.path}` has shards, and no worker has its `versions`: start the worker whose disk has them"
+            )
+        if replicas > len(found):
+            raise InvalidInputError(f"replicas={replicas} needs as many workers, the client has {len(found)}")
+        self.versions = self._put_versions("versions", min(found), (shards, create, replicas))
+        self.state = self._state()
+
+    def _open_versions(self, found: dict[str, Found], epoch: int | None) -> None:
+        """Open the newest of the files of versions. One that is not there might be newer, unless that one has come to an epoch."""
+        logs = {(name, address): said for address, one in found.items() for name, said in one.logs.items()}
+        whole = {place: said for place, said in logs.items() if not isinstance(said, str)}
+        if not whole:
+            raise CorruptionError(str(next(iter(logs.values()))))
+        name, address = max(whole, key=lambda place: whole[place])
+        self.versions = self._put_versions(name, address, None)
+        self.state = self._state()
+        for missing in self._names("versions"):
+            is_there = any(missing == name for name, _ in whole)
+            if not is_there and (epoch is None or whole[name, address][0] < epoch):
+                damage = next((str(said) for (name, _), said in logs.items() if name == missing), None)
+                raise ShardLostError(
+                    f"{damage or f'no worker has `{os.path.join(self.path, missing)}`'}; it may be newer than the copy that there is:"
+                    " start the worker whose disk has it, or, if it is lost for ever, open the graph with give_up_lost=True"
+                )
 
     @property
     def shard_count(self) -> int:
@@ -89,10 +131,15 @@ class Places:
         return self.state.shards
 
     @property
+    def shards(self) -> list[Place]:
+        """The copies that answer questions."""
+        return [copies[0] for copies in self.copies]
+
+    @property
     def hosts(self) -> Hosts:
         """What a task needs to change the graph."""
-        shards = [place.actor for place in self.shards]
-        return Hosts(self.versions.actor, shards, self.state.epoch, self.state.options.weighted)
+        copies = [[place.actor for place in copies] for copies in self.copies]
+        return Hosts(self.versions.actor, copies, self.state.epoch, self.state.options.weighted)
 
     def all(self, method: str, *arguments: Any, idle: Callable[[], object] | None = None) -> list[Any]:
         """Call a method of the host of every shard at once; returns their answers. Calls `idle` now and then meanwhile."""
@@ -101,6 +148,11 @@ class Places:
     def call_all(self, method: str, *arguments: Any) -> list[Any]:
         """Call a method of every shard at once; returns their answers."""
         return self.all("call", method, *arguments)
+
+    def call_every(self, method: str, *arguments: Any) -> list[list[Any]]:
+        """Call a method of every copy of every shard at once; returns their answers by shard."""
+        answers = iter(self.wait([place.actor.call(method, *arguments) for copies in self.copies for place in copies]))
+        return [[next(answers) for _ in copies] for copies in self.copies]
 
     def wait(self, answers: Iterable[Any], idle: Callable[[], object] | None = None) -> list[Any]:
         """Wait for answers. Raises `ShardLostError` as soon as a worker is gone."""
@@ -119,12 +171,19 @@ class Places:
 
     def newest(self) -> int:
         """Return the newest version."""
+        return self._state().newest
+
+    def _state(self) -> State:
         (state,) = self.wait([self.versions.actor.state()])
-        newest: int = state.newest
-        return newest
+        done: State = state
+        return done
 
     def cut(self) -> Cut:
         """Return a cut of the newest version: the one that there is, or a new one."""
+        with self.asking:
+            return self._taken_cut()
+
+    def _taken_cut(self) -> Cut:
         if self._cut is not None:
             if self._cut.version == self.newest():
                 return self._cut
@@ -144,63 +203,128 @@ class Places:
         return self._cut
 
     def recover(self) -> None:
-        """Open what was on workers that are gone on others that have its directory.
+        """See that there is a copy of everything that a question needs, after workers went away.
 
         Raises `ShardLostError` if there is none within the time to wait.
         """
         with self._recovering:
-            self._recover()
+            if self._again(self._recover):
+                self._drop_needless()
 
-    def _recover(self) -> None:
+    def _recover(self) -> bool:
+        lost = self._lost()
+        if not lost:
+            return False
+        found = self._survey()
+        self.version_copies = [place for place in self.version_copies if place not in lost]
+        self.copies = [[place for place in copies if place not in lost] for copies in self.copies]
+        if self.versions in lost:
+            # Their files have all that was acknowledged.
+            self._close(self.version_copies)
+            self.version_copies = []
+            self._open_versions(found, self.state.epoch)
+        for shard, copies in enumerate(self.copies):
+            if not copies:
+                copies.append(self._open_shard(shard, found))
+        return True
+
+    def complete(self) -> None:
+        """See that there are as many copies of everything as there are to be: batches wait for that, questions do not.
+
+        Raises `ShardLostError` if there are too few workers for that within the time to wait.
+        """
+        while not self._is_complete():
+            self._again(self._complete)
+
+    def _is_complete(self) -> bool:
+        counts = {1 + len(self.version_copies), *map(len, self.copies)}
+        return counts == {self.state.replicas}
+
+    def _complete(self) -> None:
+        self.recover()
+        begun, found = self._changes, self._survey()
+        copies = [list(of_shard) for of_shard in self.copies]
+        version_copies = list(self.version_copies)
+        new: list[Place] = []
+
+        def made(place: Place) -> Place:
+            new.append(place)
+            return place
+
+        try:
+            for shard, of_shard in enumerate(copies):
+                for name in self._missing(_name_of(shard, self.shard_count), of_shard):
+                    place = self._reopened(shard, name, found, of_shard) or self._copied(shard, name, found, of_shard)
+                    of_shard.append(made(place))
+            for name in self._missing("versions", [self.versions, *version_copies]):
+                address = self._chosen(found, [self.versions, *version_copies])
+                version_copies.append(made(self._put(CopyHost, name, address, os.path.join(self.path, name))))
+            with self.asking, self._recovering:
+                if self._changes != begun or self._lost():
+                    raise ShardLostError("a worker went away meanwhile")
+                self.copies, self.version_copies = copies, version_copies
+                new.clear()
+                # Also where only a shard has another copy: no task may send batches to the last ones any more.
+                self.wait([self.versions.actor.attach([place.actor for place in version_copies])])
+                self._spread()
+                self._drop_needless()
+        finally:
+            self._close(new)
+
+    def _spread(self) -> None:
+        """Let workers answer questions of as many shards each, if the copies that there are allow it."""
+        for shard, copies in enumerate(self.copies):
+            others = [other.address for other in self.shards[:shard] + self.shards[shard + 1 :]]
+            loads = {place.address: others.count(place.address) for place in copies}
+            copies.sort(key=lambda place: loads[place.address])
+
+    def _again(self, work: Callable[[], Answer]) -> Answer:
+        """Work, and work again after an error that may pass: the last process of a shard may not have ended yet, or a worker may be
+        about to come back.
+        """
         until = time.monotonic() + self._wait
-        reopened = False
-        while lost := self._lost():
-            reopened = True
+        while True:
             try:
-                found = self._survey()
-                if "versions" in lost:
-                    self._reopen_versions(found)
-                for shard in lost - {"versions"}:
-                    self.shards[int(shard)] = self._put_shard(int(shard), found, is_new=False)
+                return work()
             except Exception as error:
-                # Its last process may not have ended yet, or a worker may be about to come back.
                 is_hopeless = isinstance(error, CorruptionError) or not (may_be_loss(error) or isinstance(error, EveredgeError))
                 if is_hopeless or time.monotonic() > until:
-                    raise ShardLostError(f"{', '.join(sorted(lost))} of `{self.path}`: {error}") from error
+                    raise ShardLostError(f"`{self.path}`: {error}") from error
                 time.sleep(0.1)
-        if reopened:
-            self._applied = 0
-            self._drop_needless()
 
     def grow(self) -> None:
         """Divide each shard into two. Kernels are answered by those that there are until the new ones are whole."""
         cut = self.cut()
         found = self._survey()
-        state = replace(self.state, shards=2 * self.shard_count, base=cut.version)
+        state = replace(self.state, shards=2 * self.shard_count)
         # What is left of an earlier growing, before or after its end.
         self._remove(state.shards)
         self._remove(self.shard_count // 2)
-        new: list[Place] = []
+        new: list[list[Place]] = []
         try:
             for shard in range(state.shards):
-                new.append(self._put_on(list(found), shard, state, new))
-            actors = [place.actor for place in new]
-            self.wait([place.actor.meet(actors) for place in new])
+                new.append([])
+                for name in self._names(_name_of(shard, state.shards)):
+                    address = self._chosen(found, new[-1], placed=new)
+                    new[-1].append(self._put_shard(shard, name, address, state))
+            actors = [[place.actor for place in copies] for copies in new]
+            self.wait([place.actor.meet([of_shard[0] for of_shard in actors]) for copies in new for place in copies])
             self.all("split", cut.number, actors)
             self.wait([self.versions.actor.call("grow", state.shards)])
         except BaseException:
-            self._close(new)
+            self._close([place for copies in new for place in copies])
             raise
         with self.asking:
             self._release()
             self._applied = cut.version
-            old, self.shards, self.state = self.shards, new, state
-        self._close(old)
+            old, self.copies, self.state = self.copies, new, state
+        self._close([place for copies in old for place in copies])
         self._remove(len(old))
 
     def close(self) -> None:
         """Close all shards; what was acknowledged is on disk in any case."""
-        self._close([self.versions, *self.shards])
+        copies = [place for copies in self.copies for place in copies]
+        self._close([*([self.versions] if hasattr(self, "versions") else []), *self.version_copies, *copies])
 
     def _close(self, places: list[Place]) -> None:
         for place in places:
@@ -224,85 +348,148 @@ class Places:
 
         Raises `CorruptionError` if a shard has a version that the log of versions does not.
         """
+        self.state = self._state()
+        self._applied = 0
+        self._changes += 1
         actors = [place.actor for place in self.shards]
-        self.all("meet", actors)
+        self.wait([place.actor.meet(actors) for copies in self.copies for place in copies])
         self._cut = None
         self.wait([self.versions.actor.call("release_all")])
-        self.call_all("release_all")
-        newest, versions = self.newest(), self.call_all("apply", [])
-        if max(versions) > newest:
-            raise CorruptionError(
-                f"`{self.path}`: shard {versions.index(max(versions))} has version {max(versions)}, the log of versions ends with"
-                f" {newest}: restore `versions` from a copy that has all of them"
-            )
-        staged = self.call_all("staged")
+        self.call_every("release_all")
+        versions = self.call_every("apply", [])
+        for shard, of_shard in enumerate(versions):
+            if max(of_shard) > self.state.newest:
+                raise CorruptionError(
+                    f"`{self.path}`: shard {shard} has version {max(of_shard)}, the log of versions ends with {self.state.newest}:"
+                    " restore `versions` from a copy that has all of them"
+                )
+        every = [place.actor for copies in self.copies for place in copies]
+        staged = [batches for of_shard in self.call_every("staged") for batches in of_shard]
         known = self.wait([self.versions.actor.call("versions_of", batches) for batches in staged])
-        placed = zip(self.shards, known, strict=True)
-        self.wait([place.actor.call("drop_needless", self.state.epoch, versions) for place, versions in placed])
+        placed = zip(every, known, strict=True)
+        self.wait([actor.call("drop_needless", self.state.epoch, versions_of) for actor, versions_of in placed])
 
-    def _check(self, shards: int | None, given: dict[str, Any]) -> None:
-        if shards is not None and shards != self.shard_count:
-            raise InvalidInputError(f"`{self.path}` has {self.shard_count} shards, not {shards}: leave `shards` out")
+    def _check(self, shards: int | None, replicas: int | None, given: dict[str, Any]) -> None:
+        for name, value, there in (("shards", shards, self.shard_count), ("replicas", replicas, self.state.replicas)):
+            if value is not None and value != there:
+                raise InvalidInputError(f"`{self.path}` has {there} {name}, not {value}: leave `{name}` out")
         for name, value in given.items():
             if (there := getattr(self.state.options, name)) != value:
                 raise InvalidInputError(f"`{self.path}` was created with {name}={there!r}, not {value!r}: leave it out")
 
-    def _survey(self) -> dict[str, tuple[bool, list[str]]]:
-        found: dict[str, tuple[bool, list[str]]] = self.client.run(found_at, self.path, on_error="ignore")
+    def _survey(self) -> dict[str, Found]:
+        found: dict[str, Found] = self.client.run(found_at, self.path, on_error="ignore")
         return dict(sorted(found.items()))
 
     def are_some_lost(self) -> bool:
         """Return whether a worker of the graph is gone."""
         return bool(self._lost())
 
-    def _lost(self) -> set[str]:
+    def _lost(self) -> list[Place]:
         workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        every = [self.versions, *self.version_copies, *(place for copies in self.copies for place in copies)]
+        return [place for place in every if place.future.status != "finished" or place.address not in workers]
 
-        def is_lost(place: Place) -> bool:
-            return place.future.status != "finished" or place.address not in workers
+    def _names(self, name: str) -> list[str]:
+        """Return what all copies of a file or directory are called."""
+        return [name, *(f"{name}-copy-{number}" for number in range(1, self.state.replicas))]
 
-        lost = {str(shard) for shard, place in enumerate(self.shards) if is_lost(place)}
-        return lost | ({"versions"} if is_lost(self.versions) else set())
+    def _missing(self, name: str, places: list[Place]) -> list[str]:
+        """Return the names of copies that are nowhere."""
+        return [one for one in self._names(name) if all(place.name != one for place in places)]
 
-    def _put_shard(self, shard: int, found: dict[str, tuple[bool, list[str]]], *, is_new: bool) -> Place:
+    def _open_shard(self, shard: int, found: dict[str, Found]) -> Place:
+        """Open a copy of a shard that has all versions; of a graph without versions, create it."""
         name = _name_of(shard, self.shard_count)
-        able = [address for address, (_, directories) in found.items() if name in directories]
-        if not able and not is_new:
-            raise ShardLostError(
-                f"no worker has `{os.path.join(self.path, name)}`: start the worker whose disk has it, and try again"
-            )
-        return self._put_on(able or list(found), shard, self.state, self.shards)
+        if self.state.newest == 0 and not any(name in one.shards for one in found.values()):
+            return self._put_shard(shard, name, self._chosen(found, []), self.state)
+        for one in self._names(name):
+            if place := self._reopened(shard, one, found, []):
+                return place
+        where = " or ".join(f"`{os.path.join(self.path, one)}`" for one in self._names(name))
+        raise ShardLostError(f"no worker has {where}: start the worker whose disk has it, and try again")
 
-    def _put_on(self, able: list[str], shard: int, state: State, placed: list[Place]) -> Place:
-        """Open or create a shard on that of the workers which has the fewest."""
-        loads = [sum(place.address == address for place in placed) for address in able]
-        name = _name_of(shard, state.shards)
-        directory = os.path.join(self.path, name)
-        address = able[loads.index(min(loads))]
-        return self._put(ShardHost, name, address, directory, shard, state.shards, state.options, state.base)
+    def _reopened(self, shard: int, name: str, found: dict[str, Found], others: list[Place]) -> Place | None:
+        """Open a copy of a shard that is somewhere. Of one that lacks a version, or is damaged, another copy is needed."""
+        able = {address for address, one in found.items() if name in one.shards} - {place.address for place in others}
+        is_only = self.state.replicas == 1
+        while able:
+            address = self._chosen(able, others)
+            able.remove(address)
+            try:
+                place = self._put_shard(shard, name, address, self.state)
+            except CorruptionError:
+                if is_only:
+                    raise
+                continue
+            try:
+                version, staged = self.wait([place.actor.call("apply", []), place.actor.call("staged")])
+                (is_behind,) = self.wait([self.versions.actor.call("is_behind", shard, version, staged)])
+            except BaseException:
+                self._close([place])
+                raise
+            if is_only or not is_behind:
+                return place
+            self._close([place])
+        return None
+
+    def _copied(self, shard: int, name: str, found: dict[str, Found], others: list[Place]) -> Place:
+        """Make another copy of a shard."""
+        address = self._chosen(found, others)
+        self.client.run(remove_at, self.path, [name], workers=[address])
+        place = self._put_shard(shard, name, address, self.state)
+        try:
+            actors: list[list[Actor]] = [[] for _ in range(self.shard_count)]
+            actors[shard].append(place.actor)
+            self.wait([others[0].actor.split(self.cut().number, actors)])
+        except BaseException:
+            self._close([place])
+            raise
+        return place
+
+    def _chosen(
+        self, found: Iterable[str], others: list[Place], *, placed: list[list[Place]] | None = None
+    ) -> str:
+        """Return the worker for another copy: none that has one of the `others`, if possible on another machine, and of those left the
+        one that has the fewest shards.
+        """
+        places = [place for copies in (self.copies if placed is None else placed) for place in copies]
+        able = [address for address in found if all(place.address != address for place in others)]
+        if not able:
+            raise ShardLostError(
+                f"{self.state.replicas} copies are on as many workers, and there are only {len(others)}: start another one"
+            )
+        machines = {place.machine for place in others}
+
+        def load(address: str) -> tuple[bool, int]:
+            machine = address.rpartition("://")[2].rpartition(":")[0]
+            return machine in machines, sum(place.address == address for place in places)
+
+        return min(able, key=load)
 
     def _remove(self, shards: int) -> None:
         """Remove the directories of so many shards, which the graph does not have."""
         assert shards != self.shard_count
-        self.client.run(remove_at, self.path, [_name_of(shard, shards) for shard in range(shards)])
+        names = [name for shard in range(shards) for name in self._names(_name_of(shard, shards))]
+        self.client.run(remove_at, self.path, names)
 
-    def _reopen_versions(self, found: dict[str, tuple[bool, list[str]]]) -> None:
-        able = [address for address, (has_versions, _) in found.items() if has_versions]
-        if not able:
-            raise ShardLostError(f"no worker has the versions of `{self.path}`: start the worker whose disk has them")
-        self.versions = self._put(VersionsHost, "versions", able[0], self.path, None)
-        self.state = self.versions.actor.state().result(timeout=self._wait)
+    def _put_versions(self, name: str, address: str, created: tuple[int, Options, int] | None) -> Place:
+        return self._put(VersionsHost, name, address, os.path.join(self.path, name), created)
 
-    def _put(self, host: type, what: str, address: str, *arguments: Any) -> Place:
+    def _put_shard(self, shard: int, name: str, address: str, state: State) -> Place:
+        directory = os.path.join(self.path, name)
+        return self._put(ShardHost, name, address, directory, shard, state.shards, state.options)
+
+    def _put(self, host: type, name: str, address: str, *arguments: Any) -> Place:
         self._count += 1
-        key = f"{self._token}-{what}-{self._count}"
+        key = f"{self._token}-{name}-{self._count}"
         future = self.client.submit(
             host, key, *arguments, key=key, actor=True, workers=[address], allow_other_workers=False, pure=False
         )
         try:
             # An actor belongs to the client that is the current one when it is made.
             with self.client.as_current():
-                return Place(future, future.result(timeout=self._wait), address)
+                return Place(future, future.result(timeout=self._wait), address, name)
         except BaseException:
             self.client.cancel([future], force=True)
             raise

@@ -11,7 +11,7 @@ import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from everedge._errors import ClosedError, CorruptionError, InvalidInputError, No
 from everedge._graph import Graph
 from everedge._snapshot import Snapshot
 from everedge.cluster._durable import make_directory, write_whole
+from everedge.cluster._options import Options
 from everedge.cluster._staging import Applied, Columns, Operation, Staged, Staging, aligned, checked
 from everedge.cluster._versions import Entry
 
@@ -30,17 +31,6 @@ Question = tuple[str, list[tuple[str, str]]]
 
 
 _SAVES_MAX = 2
-
-
-@dataclass(frozen=True)
-class Options:
-    """How the graphs of the shards are made."""
-
-    directed: bool = True
-    weighted: bool = False
-    simple: bool = False
-    layout: Literal["adjacency", "pma", "blocks"] = "adjacency"
-    medium: Literal["file", "pmem"] = "file"
 
 
 @dataclass
@@ -94,17 +84,17 @@ class Shard:
     Vertices v with `v mod shards = shard` are its own. Its graph has every edge with an end among them.
     """
 
-    def __init__(self, directory: str, shard: int, shards: int, options: Options, base: int = 0) -> None:
-        """Open a shard, or create it; `base` is the version that it began with."""
+    def __init__(self, directory: str, shard: int, shards: int, options: Options) -> None:
+        """Open a shard, or create it."""
         self.shard = shard
         self.shards = shards
         self._directory = directory
         make_directory(directory)
         self._applied = Applied(os.path.join(directory, "applied"))
-        self._graph = _opened(os.path.join(directory, "graph"), options, is_new=not base and self._applied.is_empty)
+        self._graph = _opened(os.path.join(directory, "graph"), options, is_new=self._applied.is_empty)
         try:
             self._staging = Staging(os.path.join(directory, "staged"))
-            self._version = max(base, self._applied.version(self._updates()))
+            self._version = self._applied.version(self._updates())
         except BaseException:
             self._graph.close()
             raise
@@ -176,13 +166,17 @@ class Shard:
         """Take in edges of a shard that this one comes from, before it has a version."""
         self._graph.add_edges(*columns)
 
-    def filled(self, vertices: npt.NDArray[np.uint32]) -> None:
-        """Take in the vertices that it owns; all that it was filled with is durable then."""
+    def filled(self, vertices: npt.NDArray[np.uint32], version: int) -> None:
+        """Take in the vertices that it owns. All that it was filled with is durable then, and makes a version."""
         self._graph.add_vertices(aligned(vertices))
         self._graph.sync()
+        self._applied.has(version, self._updates())
+        self._version = version
 
     def parts(self, cut: int, shards: int) -> Iterator[dict[int, Columns]]:
-        """Return the edges of a cut, some at a time, for each of the shards that this one becomes where there are so many."""
+        """Return the edges of a cut, some at a time, for each of the shards that this one becomes where there are so many: itself,
+        if there are as many as before.
+        """
         import pyarrow
 
         becomes = range(self.shard, shards, self.shards)
@@ -215,6 +209,10 @@ class Shard:
     def mirror(self, cut: int, shard: int, ghosts: npt.NDArray[np.uint32]) -> None:
         """Take in which own vertices are ghosts on another shard."""
         self._shared(cut).set_mirrored(shard, aligned(ghosts))
+
+    def version_of(self, cut: int) -> int:
+        """Return the version of a cut."""
+        return self._cut(cut).version
 
     def vertices(self, cut: int) -> npt.NDArray[np.uint32]:
         """Return the vertices that it owns, ascending."""

@@ -29,7 +29,7 @@ _CHECKSUM = struct.Struct("<I")
 _MAGIC = b"edgstage"
 _OPERATIONS: tuple[Operation, ...] = ("add", "delete")
 _APPLIED = struct.Struct("<QQI")
-"""A version, how many updates the graph had taken before it, and the checksum of both."""
+"""A version, how many updates a graph that has it has taken at least, and the checksum of both."""
 _APPLIED_BYTES_MAX = 1 << 20
 
 
@@ -137,7 +137,7 @@ class Applied:
         records = os.pread(self._file, os.fstat(self._file).st_size, 0)
         found: list[tuple[int, int]] = []
         for start in range(0, len(records) - _APPLIED.size + 1, _APPLIED.size):
-            version, before, checksum = _APPLIED.unpack_from(records, start)
+            version, least, checksum = _APPLIED.unpack_from(records, start)
             if checksum != zlib.crc32(records[start : start + _APPLIED.size - 4]):
                 if start + 2 * _APPLIED.size <= len(records):
                     raise CorruptionError(
@@ -145,15 +145,15 @@ class Applied:
                         " directory from a copy"
                     )
                 break
-            found.append((version, before))
+            found.append((version, least))
         os.ftruncate(self._file, len(found) * _APPLIED.size)
-        if found and updates < found[-1][1]:
+        if found and updates < found[-1][1] - 1:
             raise CorruptionError(
-                f"`{self._path}`: the shard's graph had taken {found[-1][1]} updates, and has {updates} now: restore the shard's"
+                f"`{self._path}`: the shard's graph had taken {found[-1][1] - 1} updates, and has {updates} now: restore the shard's"
                 " directory from a copy"
             )
-        for version, before in reversed(found):
-            if updates > before:
+        for version, least in reversed(found):
+            if updates >= least:
                 return version
         return 0
 
@@ -166,6 +166,10 @@ class Applied:
         """Note, durably, that a version is about to be applied to a graph that has taken so many updates."""
         if os.fstat(self._file).st_size >= _APPLIED_BYTES_MAX:
             self._begin_anew(updates)
+        append(self._file, self._path, _record(version, updates + 1))
+
+    def has(self, version: int, updates: int) -> None:
+        """Note, durably, that a graph that has taken so many updates has a version."""
         append(self._file, self._path, _record(version, updates))
 
     def close(self) -> None:
@@ -175,7 +179,7 @@ class Applied:
     def _begin_anew(self, updates: int) -> None:
         """Keep the last version only."""
         last = self.version(updates)
-        write_whole(self._path, [memoryview(_record(last, updates - 1))])
+        write_whole(self._path, [memoryview(_record(last, updates))])
         file = os.open(self._path, os.O_RDWR | os.O_APPEND)
         os.close(self._file)
         self._file = file
@@ -206,6 +210,6 @@ def aligned(column: npt.NDArray[Number]) -> npt.NDArray[Number]:
     return np.require(column, requirements=["C", "A"])
 
 
-def _record(version: int, updates: int) -> bytes:
-    body = struct.pack("<QQ", version, updates)
+def _record(version: int, least: int) -> bytes:
+    body = struct.pack("<QQ", version, least)
     return body + struct.pack("<I", zlib.crc32(body))

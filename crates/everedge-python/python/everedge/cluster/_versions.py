@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import struct
 import threading
 import zlib
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from io import FileIO
 
 from everedge._errors import CorruptionError, InUseError, InvalidInputError, IoError, PoisonedError
-from everedge.cluster._durable import append, make_directory, sync_directory
+from everedge.cluster._durable import append, make_directory, replace_end, sync_directory
 from everedge.cluster._errors import StaleError
+from everedge.cluster._options import Options
 
-_RECORD = struct.Struct("<QIB3x16s8sQQI")
-"""Version, epoch, kind, digest of the batch's name, fingerprint of what it does, edges, owners, checksum of all before it."""
+_HEAD = struct.Struct("<QIB3x16s8sQII")
+"""Version, epoch, kind, digest of the batch's name, fingerprint of what it does, edges, bytes after it, checksum of all before it.
+
+What comes after it has a checksum of its own: of a batch, a bit for each shard that has edges of it; of the first record, how the
+graph was made.
+"""
+_CHECKSUM = struct.Struct("<I")
 _EPOCH, _BATCH, _SHARDS = 0, 1, 2
 _NO_BATCH = "0" * 32 + "-" + "0" * 16
-_OWNERS_MAX = 64
-"""So many shards have a bit each that says whether a batch has edges for it."""
+Put = Callable[[int, bytes], object]
+"""Writes, durably, what the log has from a byte on, in place of what a copy of it has there."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +39,11 @@ class Entry:
     batch: str | None = None
     cut: int | None = None
     owners: int = 0
-    """A bit for each shard that has edges of the batch; 0 where there are too many shards."""
+    """A bit for each shard that has edges of the batch."""
 
     def needs(self, shard: int) -> bool:
-        """Return whether a batch is known to have edges of a shard."""
-        return shard < _OWNERS_MAX and bool(self.owners >> shard & 1)
+        """Return whether a batch has edges of a shard."""
+        return bool(self.owners >> shard & 1)
 
 
 def called(name: str, fingerprint: str) -> str:
@@ -45,66 +54,152 @@ def called(name: str, fingerprint: str) -> str:
     return f"{hashlib.blake2b(name.encode(), digest_size=16).hexdigest()}-{fingerprint}"
 
 
-class Versions:
-    """The log of versions: one file, in which a batch counts once its record is durable.
+@dataclass
+class Log:
+    """What a log says."""
 
-    Every opening of the graph is an epoch. What was staged in an epoch can be committed in that one only: so what an earlier
-    one left behind can be dropped.
+    options: Options = field(default_factory=Options)
+    replicas: int = 1
+    shards: int = 0
+    """How many shards the graph has; 0 in a log that was not created to its end."""
+    base: int = 0
+    """The version that these shards began with: they have the batches up to it, though not one by one."""
+    epoch: int = 0
+    end: int = 0
+    """How many bytes of it are whole."""
+    entries: list[Entry] = field(default_factory=list)
+    committed: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """The version of each batch by its name's digits, and the fingerprint of what it does."""
+
+    @classmethod
+    def read(cls, path: str) -> Log:
+        """Read a log, up to a record that was not written to its end. Raises `CorruptionError`."""
+        with open(path, "rb") as file:
+            said = file.read()
+        log = cls()
+        while log.end < len(said):
+            head, rest = said[log.end : log.end + _HEAD.size], log.end + _HEAD.size
+            if len(head) < _HEAD.size or not any(head):
+                # It was not acknowledged.
+                break
+            version, epoch, kind, name, does, edges, size, checksum = _HEAD.unpack(head)
+            more = said[rest : rest + size + (_CHECKSUM.size if size else 0)]
+            is_whole = zlib.crc32(head[: -_CHECKSUM.size]) == checksum
+            if is_whole and size and len(more) < size + _CHECKSUM.size:
+                break
+            if not is_whole or (size and zlib.crc32(more[:size]) != _CHECKSUM.unpack(more[size:])[0]):
+                raise CorruptionError(
+                    f"`{path}`: the record at byte {log.end} is damaged: restore the file from a copy that has all versions"
+                )
+            log._take(version, epoch, kind, f"{name.hex()}-{does.hex()}", edges, more[:size])
+            log.end = rest + len(more)
+        return log
+
+    def _take(self, version: int, epoch: int, kind: int, batch: str, edges: int, more: bytes) -> None:
+        self.epoch = max(self.epoch, epoch)
+        if kind == _BATCH:
+            self.add(version, batch, int.from_bytes(more, "little"))
+        elif kind == _SHARDS:
+            self.shards, self.base = edges, version
+            if more:
+                said = json.loads(more)
+                self.options, self.replicas = Options(**said["options"]), said["replicas"]
+
+    def add(self, version: int, batch: str, owners: int) -> None:
+        """Take in a batch that has a version."""
+        name, does = batch.split("-")
+        self.committed[name] = version, does
+        self.entries.append(Entry(version, batch=batch, owners=owners))
+
+
+class Copy:
+    """A copy of the log, on another worker, from which it goes on if the first one is lost."""
+
+    def __init__(self, path: str) -> None:
+        """Open it, or create it."""
+        self._path = path
+        self._held = _locked(path)
+
+    def put(self, start: int, said: bytes) -> None:
+        """Write, durably, what the log has from a byte on, in place of what is there."""
+        if start > os.fstat(self._held.fileno()).st_size:
+            raise StaleError(f"`{self._path}` is behind the log: bring it up to it first")
+        replace_end(self._path, start, said)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._held.close()
+
+
+class Versions:
+    """The log of versions: one file, in which a batch counts once its record is durable there and in all copies.
+
+    Every opening of the graph is an epoch, and so is every set of copies. What was staged in an epoch can be committed in that one
+    only: so what an earlier one left behind can be dropped, and of two files that differ the one of the later epoch counts.
     """
 
-    def __init__(self, path: str, shards: int | None = None) -> None:
-        """Open the log, or create it for so many shards."""
+    def __init__(self, path: str, created: tuple[int, Options, int] | None = None) -> None:
+        """Open the log, or create it for so many shards, made in this way, each with so many copies."""
         self._path = path
         self._lock = threading.Lock()
-        make_directory(os.path.dirname(path))
-        # It is closed, and so unlocked, when nobody has it any more.
-        self._held = open(path, "ab+", buffering=0)
-        self._file = self._held.fileno()
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._held.close()
-            raise InUseError(f"`{path}` is open elsewhere: one client has a graph at a time") from error
-        sync_directory(os.path.dirname(path))
-        self._entries: list[Entry] = []
-        self._committed: dict[str, tuple[int, str]] = {}
-        """The version of each batch by its name's digits, and the fingerprint of what it does."""
+        self._copies: list[Put] = []
         self._cuts = 0
         self._failed: IoError | None = None
-        self.epoch = 0
-        self.shards = 0
-        """How many shards the graph has; 0 in a log that was not created to its end."""
-        self.base = 0
-        """The version that these shards began with: they have the batches up to it, though not one by one."""
+        # It is closed, and so unlocked, when nobody has it any more.
+        self._held = _locked(path)
+        self._file = self._held.fileno()
         try:
-            self._begin(shards)
+            self._log = Log.read(path)
+            self._begin(created)
         except BaseException:
             # What keeps the error would keep the lock.
             self._held.close()
             raise
 
-    def _begin(self, shards: int | None) -> None:
-        self._read()
-        if not self.shards:
-            if shards is None:
+    def _begin(self, created: tuple[int, Options, int] | None) -> None:
+        os.ftruncate(self._file, self._log.end)
+        if not self._log.shards:
+            if created is None:
                 raise CorruptionError(
                     f"`{self._path}` does not say how many shards there are: restore it from a copy that has all versions; if"
                     " nothing was ever added to the graph, remove the directory"
                 )
-            self.shards = shards
-            self._append(_SHARDS, 0, _NO_BATCH, self.shards)
-        self.epoch += 1
+            self._log.shards, self._log.options, self._log.replicas = created
+            made = {"options": asdict(self._log.options), "replicas": self._log.replicas}
+            self._append(_SHARDS, 0, _NO_BATCH, self._log.shards, json.dumps(made).encode())
+        self._log.epoch += 1
         self._append(_EPOCH, 0, _NO_BATCH, 0)
+
+    @property
+    def log(self) -> Log:
+        """What it says as a whole."""
+        return self._log
+
+    def attach(self, copies: Sequence[Put]) -> int:
+        """Write to these copies from now on, which get all that there is; returns the epoch that begins so."""
+        with self._lock:
+            said = os.pread(self._file, os.fstat(self._file).st_size, 0)
+            for put in copies:
+                put(0, said)
+            self._copies = list(copies)
+            self._log.epoch += 1
+            self._append(_EPOCH, 0, _NO_BATCH, 0)
+            return self._log.epoch
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that it is in."""
+        return self._log.epoch
 
     @property
     def newest(self) -> int:
         """The version of the last batch; 0 before the first."""
-        return len(self._committed)
+        return len(self._log.committed)
 
     def committed(self, batch: str) -> int | None:
         """Return the version of a batch that is committed. Raises `InvalidInputError` if one of its name did something else."""
         name, does = batch.split("-")
-        known = self._committed.get(name)
+        known = self._log.committed.get(name)
         if known is None:
             return None
         version, before = known
@@ -120,7 +215,7 @@ class Versions:
         found = {}
         for batch in batches:
             name, does = batch.split("-")
-            version, of_version = self._committed.get(name, (0, ""))
+            version, of_version = self._log.committed.get(name, (0, ""))
             if of_version == does:
                 found[batch] = version
         return found
@@ -133,14 +228,12 @@ class Versions:
         with self._lock:
             version = self.committed(batch)
             if version is None:
-                if epoch != self.epoch:
+                if epoch != self._log.epoch:
                     raise StaleError("the graph was opened anew since the batch was sent: send it again")
                 version = self.newest + 1
-                mask = sum(1 << shard for shard in owners) if self.shards <= _OWNERS_MAX else 0
-                self._append(_BATCH, version, batch, edges, mask)
-                name, does = batch.split("-")
-                self._committed[name] = version, does
-                self._entries.append(Entry(version, batch=batch, owners=mask))
+                bits = sum(1 << shard for shard in owners)
+                self._append(_BATCH, version, batch, edges, bits.to_bytes((self._log.shards + 7) // 8, "little"))
+                self._log.add(version, batch, bits)
             return version, self._since(since)
 
     def cut(self) -> Entry:
@@ -148,30 +241,36 @@ class Versions:
         with self._lock:
             self._cuts += 1
             # Not as one of an earlier epoch, which a shard may still have.
-            entry = Entry(self.newest, cut=self.epoch << 32 | self._cuts)
-            self._entries.append(entry)
+            entry = Entry(self.newest, cut=self._log.epoch << 32 | self._cuts)
+            self._log.entries.append(entry)
             return entry
 
     def release(self, cut: int) -> None:
         """Forget a cut."""
         with self._lock:
-            self._entries = [entry for entry in self._entries if entry.cut != cut]
+            self._log.entries = [entry for entry in self._log.entries if entry.cut != cut]
 
     def release_all(self) -> None:
         """Forget all cuts."""
         with self._lock:
-            self._entries = [entry for entry in self._entries if entry.cut is None]
+            self._log.entries = [entry for entry in self._log.entries if entry.cut is None]
 
     def since(self, version: int) -> list[Entry]:
         """Return what comes after a version, in order: cuts of that version, too."""
         with self._lock:
             return self._since(version)
 
+    def is_behind(self, shard: int, version: int, staged: list[str]) -> bool:
+        """Return whether a copy of a shard that has a version, and has staged these batches, lacks one that counts."""
+        with self._lock:
+            lacks = (entry.batch for entry in self._since(version) if entry.cut is None and entry.needs(shard))
+            return version < self._log.base or not set(staged).issuperset(lacks)
+
     def grow(self, shards: int) -> None:
         """Let the graph have so many shards from now on, durably: they have the newest version."""
         with self._lock:
             self._append(_SHARDS, self.newest, _NO_BATCH, shards)
-            self.shards, self.base = shards, self.newest
+            self._log.shards, self._log.base = shards, self.newest
 
     def close(self) -> None:
         """Close the file."""
@@ -179,43 +278,41 @@ class Versions:
             self._held.close()
 
     def _since(self, version: int) -> list[Entry]:
-        first = len(self._entries)
+        entries = self._log.entries
+        first = len(entries)
         while first:
-            entry = self._entries[first - 1]
+            entry = entries[first - 1]
             if entry.version < version or (entry.version == version and entry.cut is None):
                 break
             first -= 1
-        return self._entries[first:]
+        return entries[first:]
 
-    def _read(self) -> None:
-        records = os.pread(self._file, os.fstat(self._file).st_size, 0)
-        end = 0
-        for end in range(0, len(records), _RECORD.size):
-            record = records[end : end + _RECORD.size]
-            if len(record) < _RECORD.size or not any(record):
-                # The last one was not written to its end, and not acknowledged.
-                os.ftruncate(self._file, end)
-                break
-            if zlib.crc32(record[:-4]) != _RECORD.unpack(record)[-1]:
-                raise CorruptionError(
-                    f"`{self._path}`: the record at byte {end} is damaged: restore the file from a copy that has all versions"
-                )
-            version, epoch, kind, name, does, edges, owners, _ = _RECORD.unpack(record)
-            self.epoch = max(self.epoch, epoch)
-            if kind == _BATCH:
-                self._committed[name.hex()] = version, does.hex()
-                self._entries.append(Entry(version, batch=f"{name.hex()}-{does.hex()}", owners=owners))
-            elif kind == _SHARDS:
-                self.shards, self.base = edges, version
-
-    def _append(self, kind: int, version: int, batch: str, edges: int, owners: int = 0) -> None:
-        name, does = map(bytes.fromhex, batch.split("-"))
-        body = _RECORD.pack(version, self.epoch, kind, name, does, edges, owners, 0)[:-4]
+    def _append(self, kind: int, version: int, batch: str, edges: int, more: bytes = b"") -> None:
         if self._failed is not None:
             raise PoisonedError(f"an earlier batch met an error, which may come again: {self._failed}")
+        name, does = map(bytes.fromhex, batch.split("-"))
+        head = _HEAD.pack(version, self._log.epoch, kind, name, does, edges, len(more), 0)[: -_CHECKSUM.size]
+        record = head + _CHECKSUM.pack(zlib.crc32(head)) + (more + _CHECKSUM.pack(zlib.crc32(more)) if more else b"")
+        start = os.fstat(self._file).st_size
+        # Copies first: what only they have was not acknowledged, and the next record takes its place.
+        for put in self._copies:
+            put(start, record)
         try:
-            append(self._file, self._path, body + struct.pack("<I", zlib.crc32(body)))
+            append(self._file, self._path, record)
         except IoError as error:
             # What the file holds then only reading it again can say.
             self._failed = error
             raise
+
+
+def _locked(path: str) -> FileIO:
+    """Open a file, or create it, and lock it for as long as it is held."""
+    make_directory(os.path.dirname(path))
+    held = open(path, "ab+", buffering=0)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        held.close()
+        raise InUseError(f"`{path}` is open elsewhere: one client has a graph at a time") from error
+    sync_directory(os.path.dirname(path))
+    return held

@@ -1,0 +1,205 @@
+"""A graph in shards with copies on other workers: disks that are lost, and copies that come back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+distributed = pytest.importorskip("distributed")
+
+import dask
+import dask.bag
+from distributed import Client
+
+import everedge
+import everedge.cluster
+
+RUNS = int(os.environ.get("EVEREDGE_CLUSTER_KILLS", "4"))
+
+
+@contextlib.contextmanager
+def some_workers(count: int) -> Iterator[Client]:
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "3s", "distributed.scheduler.allowed-failures": 20}),
+        distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster, direct_to_workers=True) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    """Three workers, each a process with one thread."""
+    with some_workers(3) as client:
+        yield client
+
+
+def held_by(graph: everedge.cluster.Graph) -> dict[str, str]:
+    """Return the worker of each file and directory."""
+    places = graph._open
+    every = [places.versions, *places.version_copies, *(place for copies in places.copies for place in copies)]
+    return {place.name: place.address for place in every}
+
+
+def lose(client: Client, graph: everedge.cluster.Graph, address: str, to: Path | None = None) -> list[str]:
+    """Kill a worker, and take away what it has; keep that elsewhere if asked."""
+    names = [name for name, of in held_by(graph).items() if of == address]
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+    for name in names:
+        path = Path(graph.path) / name
+        if to is not None:
+            path.rename(to / name)
+        elif path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    return names
+
+
+def edges_of(graph: everedge.cluster.Graph) -> tuple[dict[int, int], dict[int, int]]:
+    return graph.out_degree().to_dict(), graph.in_degree().to_dict()
+
+
+def degrees(src: Any, dst: Any) -> tuple[dict[int, int], dict[int, int]]:
+    ids = np.union1d(src, dst).tolist()
+    return tuple({v: int((column == v).sum()) for v in ids} for column in (src, dst))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_a_disk_that_is_lost_at_any_moment_loses_nothing(client: Client, tmp_path: Path, seed: int) -> None:
+    """No acknowledged batch is lost, none comes twice, and no answer is wrong."""
+    chance = random.Random(seed)
+    src, dst = np.random.default_rng(seed).integers(0, 200, (2, 4000))
+    bag = dask.bag.from_sequence(list(zip(src.tolist(), dst.tolist(), strict=True)), npartitions=5)
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=3, replicas=2) as graph:
+
+        def lose_one(seconds: float) -> Callable[[], None]:
+            address, after = chance.choice(sorted(set(held_by(graph).values()))), chance.random() * seconds
+
+            def lose_it() -> None:
+                time.sleep(after)
+                lose(client, graph, address)
+
+            return lose_it
+
+        losing = threading.Thread(target=lose_one(0.4))
+        losing.start()
+        done = graph.ingest(bag, batch=200)
+        losing.join()
+        assert (done.edges, done.batches, graph.version) == (4000, 20, 20)
+        # Who was killed after the last batch has its copies anew with the next.
+        graph.add_edges([0], [1])
+        client.wait_for_workers(2, timeout=30)
+        losing = threading.Thread(target=lose_one(0.3))
+        losing.start()
+        more = [graph.add_edges(src[at : at + 50], dst[at : at + 50]) for at in range(0, 500, 50)]
+        losing.join()
+        assert more == list(range(22, 32))
+        assert edges_of(graph) == degrees(np.concatenate([src, [0], src[:500]]), np.concatenate([dst, [1], dst[:500]]))
+    with everedge.cluster.Graph(client, tmp_path / "g", give_up_lost=True) as graph:
+        assert graph.version == 31
+        assert edges_of(graph) == degrees(np.concatenate([src, [0], src[:500]]), np.concatenate([dst, [1], dst[:500]]))
+
+
+def test_every_copy_answers_alone(client: Client, tmp_path: Path) -> None:
+    src, dst = np.random.default_rng(1).integers(0, 90, (2, 900))
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2, replicas=2) as graph:
+        assert (graph.replicas, graph.num_shards) == (2, 2)
+        assert sorted(held_by(graph)) == sorted(path.name for path in (tmp_path / "g").iterdir())
+        for shard in (0, 1):
+            held = held_by(graph)
+            assert held[f"shard-{shard}-of-2"] != held[f"shard-{shard}-of-2-copy-1"]
+        graph.add_edges(src, dst)
+        graph.delete_edges(src[::7], dst[::7])
+        expected = edges_of(graph)
+        graph.grow()
+        assert edges_of(graph) == expected
+    for kept in ("", "-copy-1"):
+        copy = tmp_path / f"only{kept}"
+        copy.mkdir()
+        for name in ("versions", *(f"shard-{shard}-of-4" for shard in range(4))):
+            source = tmp_path / "g" / f"{name}{kept}"
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, copy / source.name)
+        with pytest.raises(everedge.cluster.ShardLostError, match="give_up_lost"):
+            everedge.cluster.Graph(client, copy)
+        with everedge.cluster.Graph(client, copy, give_up_lost=True) as graph:
+            assert edges_of(graph) == expected
+            graph.add_edges([5], [7])
+            assert graph.version == 3
+        assert len(list(copy.iterdir())) == 10
+
+
+def test_a_copy_that_comes_back_too_late_is_made_anew(client: Client, tmp_path: Path) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2, replicas=2) as graph:
+        graph.add_edges([0, 1], [1, 2])
+        (tmp_path / "away").mkdir()
+        gone = lose(client, graph, held_by(graph)["shard-1-of-2"], tmp_path / "away")
+        graph.add_edges([2, 3], [3, 4])
+        depths = graph.bfs(source=0).to_dict()
+    for name in gone:
+        new, old = tmp_path / "g" / name, tmp_path / "away" / name
+        shutil.rmtree(new) if new.is_dir() else new.unlink()
+        old.rename(new)
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert graph.version == 2
+        assert graph.bfs(source=0).to_dict() == depths
+        # It stays when the other one goes.
+        for shard in (0, 1):
+            place = graph._open.copies[shard][0]
+            lose(client, graph, place.address)
+            found = graph.bfs(source=0).to_dict()
+            assert {v: found[v] for v in depths} == depths
+            graph.add_edges([9 + shard], [9 + shard])
+
+
+def test_a_damaged_copy_is_made_anew(client: Client, tmp_path: Path) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2, replicas=2) as graph:
+        graph.add_edges([0, 1], [1, 2])
+        graph.delete_edges([0], [1])
+        graph.add_edges([0, 2], [1, 3])
+    applied = tmp_path / "g" / "shard-1-of-2" / "applied"
+    applied.write_bytes(b"x" + applied.read_bytes()[1:])
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3}
+    for name in ("versions", "versions-copy-1"):
+        log = tmp_path / "g" / name
+        whole = log.read_bytes()
+        log.write_bytes(b"x" + whole[1:])
+        with pytest.raises(everedge.cluster.ShardLostError, match=rf"{name}.*is damaged"):
+            everedge.cluster.Graph(client, tmp_path / "g")
+        with everedge.cluster.Graph(client, tmp_path / "g", give_up_lost=True) as graph:
+            assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3}
+            graph.add_edges([0], [1])
+
+
+def test_batches_wait_for_copies_and_questions_do_not(tmp_path: Path) -> None:
+    with some_workers(2) as client:
+        with pytest.raises(everedge.InvalidInputError, match="replicas=3 needs as many workers"):
+            everedge.cluster.Graph(client, tmp_path / "h", replicas=3)
+        with everedge.cluster.Graph(client, tmp_path / "g", replicas=2, wait=3) as graph:
+            graph.add_edges([0, 1], [1, 2])
+            client.cluster.scale(1)
+            while len(client.scheduler_info()["workers"]) > 1:
+                time.sleep(0.05)
+            assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2}
+            with pytest.raises(everedge.cluster.ShardLostError, match="start another one"):
+                graph.add_edges([2], [3])
+            assert graph.version == 1
+            client.cluster.scale(2)
+            client.wait_for_workers(2, timeout=30)
+            assert graph.add_edges([2], [3]) == 2
+            assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3}
+        with pytest.raises(everedge.InvalidInputError, match="has 2 replicas, not 3"):
+            everedge.cluster.Graph(client, tmp_path / "g", replicas=3)
