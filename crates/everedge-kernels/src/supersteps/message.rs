@@ -59,13 +59,14 @@ pub(super) fn pack<T: Value>(
     value_of: impl Fn(VertexId) -> T,
 ) -> Vec<u8> {
     // A bit for each, after the form: what a message of bits begins with.
-    let mut message = vec![BITS];
+    let mut message = Vec::with_capacity(1 + list.len().div_ceil(8));
+    message.push(BITS);
     let mut count = 0;
-    message.extend(list.chunks(8).map(|eight| {
-        let bits = eight.iter().rev().fold(0, |bits, &v| bits << 1 | u8::from(is_news(v)));
+    for vertices in list.chunks(64) {
+        let bits = (0..).zip(vertices).fold(0, |bits, (i, &v)| bits | u64::from(is_news(v)) << i);
         count += bits.count_ones() as usize;
-        bits
-    }));
+        message.extend_from_slice(&bits.to_le_bytes()[..vertices.len().div_ceil(8)]);
+    }
     if count == 0 {
         return Vec::new();
     }

@@ -5,13 +5,16 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{AtomicBitmap, GraphView, VertexId, par};
+use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId, par};
 
 use super::message::{pack, pack_few, unpack};
 use super::{Part, PartValues, Said, Saved};
 use crate::error::bad_message;
 use crate::frontier::is_large;
 use crate::{EdgeMap, EdgeStep, Frontier, Result, UNREACHED};
+
+/// Vertices are few if they are fewer than one own vertex of so many: then each is looked for.
+const FEW: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Search {
@@ -108,15 +111,21 @@ impl Search {
     }
 
     fn say(&mut self, view: &impl GraphView, part: &Part) -> Said {
-        let count = self.reached.len();
-        let messages = if is_large(count, view) {
-            let reached = self.reached.bitmap(view.vertex_bound());
+        let (count, bound) = (self.reached.len(), view.vertex_bound());
+        let messages = if (count as usize) < part.owned().len() / FEW {
+            let few = self.reached.list();
+            part.mirrored().iter().map(|list| pack_few(list, few)).collect()
+        } else {
+            let copy;
+            let reached = if is_large(count, view) {
+                self.reached.bitmap(bound)
+            } else {
+                // A push needs the list.
+                copy = bitmap_of(self.reached.list(), bound);
+                &copy
+            };
             let say = |list: &Vec<VertexId>| pack(list, |v| reached.contains(v), |_| ());
             part.mirrored().iter().map(say).collect()
-        } else {
-            // As a list it stays what a push needs.
-            let reached = self.reached.list();
-            part.mirrored().iter().map(|list| pack_few(list, reached)).collect()
         };
         Said { messages, sums: vec![count.into()] }
     }
@@ -138,4 +147,10 @@ impl Search {
     pub(super) fn values(&self, part: &Part) -> PartValues {
         PartValues::Whole(part.owned().iter().map(|&v| self.depth_of(v).load(Relaxed)).collect())
     }
+}
+
+fn bitmap_of(list: &[VertexId], bound: u32) -> Bitmap {
+    let mut bitmap = Bitmap::new(bound);
+    list.iter().for_each(|&v| bitmap.insert(v));
+    bitmap
 }
