@@ -55,6 +55,8 @@ pub(super) struct Ranked<'v> {
     vertices: Vec<VertexId>,
     /// The rank of each row of the view.
     ranks: Vec<u32>,
+    /// Whether a vertex of a larger number has a higher rank.
+    is_in_order: bool,
     /// The id of each rank.
     pub(super) ids: Ids,
 }
@@ -82,7 +84,8 @@ impl<'v> Ranked<'v> {
             (ids, _) => ids,
         };
         view.check_reads()?;
-        Ok(Self { view, vertices, ranks, ids })
+        let is_in_order = vertices.is_sorted();
+        Ok(Self { view, vertices, ranks, is_in_order, ids })
     }
 
     /// Returns the number of vertices.
@@ -181,24 +184,30 @@ impl<'v> Ranked<'v> {
             let rank = row_of(v).and_then(|row| self.ranks.get(row as usize));
             rank.copied().unwrap_or(NO_RANK)
         };
+        // What is sorted. In order these are vertices: no rank is looked for of those that are left out, and the others lie side by side.
+        let key_of = |v| if self.is_in_order { v } else { rank_of(v) };
+        let rank_of_key = |key| if self.is_in_order { rank_of(key) } else { key };
         for rank in ranks.clone() {
             any.load_ahead(Direction::Out, &self.vertices[rank..ranks.end]);
             let (u, src, before) = (self.vertices[rank], rank as u32, arcs.dst.len());
-            let is_kept = |dst: u32| directed || src <= dst;
+            let own = key_of(u);
+            let is_kept = |key: u32| directed || own <= key;
             // A loop by `for_each` is one over slices.
             if is_weighted {
-                let edges = any.out_edges_by_age(u).map(|(v, weight)| (rank_of(v), weight));
+                let edges = any.out_edges_by_age(u).map(|(v, weight)| (key_of(v), weight));
                 edges.for_each(|edge| list.extend(is_kept(edge.0).then_some(edge)));
-                list.sort_by_key(|&(dst, _)| dst);
-                arcs.dst.extend(list.iter().map(|&(dst, _)| dst));
+                list.sort_by_key(|&(key, _)| key);
+                arcs.dst.extend(list.iter().map(|&(key, _)| rank_of_key(key)));
                 arcs.weights.extend(list.drain(..).map(|(_, weight)| weight));
             } else {
-                let neighbors = any.out_neighbors(u).map(rank_of);
-                neighbors.for_each(|dst| arcs.dst.extend(is_kept(dst).then_some(dst)));
-                arcs.dst[before..].sort_unstable();
+                let keys = any.out_neighbors(u).map(key_of);
+                keys.for_each(|key| arcs.dst.extend(is_kept(key).then_some(key)));
+                let keys = &mut arcs.dst[before..];
+                keys.sort_unstable();
+                keys.iter_mut().for_each(|key| *key = rank_of_key(*key));
             }
             arcs.src.resize(arcs.dst.len(), src);
-            if arcs.dst.last() == Some(&NO_RANK) {
+            if arcs.dst[before..].contains(&NO_RANK) {
                 return Err(Error::invalid(ONE_FILE));
             }
         }
