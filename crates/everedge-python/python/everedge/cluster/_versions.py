@@ -26,6 +26,7 @@ graph was made.
 """
 _CHECKSUM = struct.Struct("<I")
 _EPOCH, _BATCH, _SHARDS = 0, 1, 2
+_FORMAT = 1
 _NO_BATCH = "0" * 32 + "-" + "0" * 16
 Put = Callable[[int, bytes], object]
 """Writes, durably, what the log has from a byte on, in place of what a copy of it has there."""
@@ -91,11 +92,11 @@ class Log:
                 raise CorruptionError(
                     f"`{path}`: the record at byte {log.end} is damaged: restore the file from a copy that has all versions"
                 )
-            log._take(version, epoch, kind, f"{name.hex()}-{does.hex()}", edges, more[:size])
+            log._take(path, version, epoch, kind, f"{name.hex()}-{does.hex()}", edges, more[:size])
             log.end = rest + len(more)
         return log
 
-    def _take(self, version: int, epoch: int, kind: int, batch: str, edges: int, more: bytes) -> None:
+    def _take(self, path: str, version: int, epoch: int, kind: int, batch: str, edges: int, more: bytes) -> None:
         self.epoch = max(self.epoch, epoch)
         if kind == _BATCH:
             self.add(version, batch, int.from_bytes(more, "little"))
@@ -103,6 +104,8 @@ class Log:
             self.shards, self.base = edges, version
             if more:
                 said = json.loads(more)
+                if said["format"] != _FORMAT:
+                    raise CorruptionError(f"`{path}` has format {said['format']}, this everedge reads {_FORMAT}: use a newer one")
                 self.options, self.replicas = Options(**said["options"]), said["replicas"]
 
     def add(self, version: int, batch: str, owners: int) -> None:
@@ -165,7 +168,7 @@ class Versions:
                     " nothing was ever added to the graph, remove the directory"
                 )
             self._log.shards, self._log.options, self._log.replicas = created
-            made = {"options": asdict(self._log.options), "replicas": self._log.replicas}
+            made = {"format": _FORMAT, "options": asdict(self._log.options), "replicas": self._log.replicas}
             self._append(_SHARDS, 0, _NO_BATCH, self._log.shards, json.dumps(made).encode())
         self._log.epoch += 1
         self._append(_EPOCH, 0, _NO_BATCH, 0)
