@@ -203,3 +203,39 @@ def test_batches_wait_for_copies_and_questions_do_not(tmp_path: Path) -> None:
             assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3}
         with pytest.raises(everedge.InvalidInputError, match="has 2 replicas, not 3"):
             everedge.cluster.Graph(client, tmp_path / "g", replicas=3)
+
+
+def test_a_copy_whose_disk_fails_is_given_up(client: Client, tmp_path: Path) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2, replicas=2) as graph:
+        graph.add_edges([0, 1], [1, 2])
+        for name in ("shard-1-of-2", "shard-0-of-2-copy-1"):
+            shutil.rmtree(tmp_path / "g" / name / "staged")
+            graph.add_edges([2, 3], [3, 4])
+            assert name in held_by(graph)
+        assert graph.version == 3
+        assert edges_of(graph) == degrees(np.array([0, 1, 2, 3, 2, 3]), np.array([1, 2, 3, 4, 3, 4]))
+    with (
+        everedge.cluster.Graph(client, tmp_path / "h", shards=2) as graph,
+        pytest.raises(everedge.IoError, match="staged"),
+    ):
+        shutil.rmtree(tmp_path / "h" / "shard-1-of-2" / "staged")
+        graph.add_edges([1], [3])
+
+
+def test_a_copy_that_a_kernel_finds_damaged_is_given_up(client: Client, tmp_path: Path) -> None:
+    src, dst = np.random.default_rng(2).integers(0, 5000, (2, 60_000))
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2, replicas=2) as graph:
+        graph.add_edges(src, dst)
+        expected = graph.wcc().values
+    for name in ("shard-0-of-2", "shard-1-of-2"):
+        for file in (tmp_path / "g" / name / "graph").iterdir():
+            if file.name in ("blocks", "log"):
+                whole = bytearray(file.read_bytes())
+                for at in range(5000, len(whole), 997):
+                    whole[at] ^= 64
+                file.write_bytes(whole)
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert np.array_equal(graph.wcc().values, expected)
+        graph.add_edges([0], [1])
+        assert graph.out_degree().values.sum() == 60_001
+        assert graph.version == 2

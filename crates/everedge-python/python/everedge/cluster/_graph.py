@@ -26,7 +26,7 @@ from everedge.cluster._host import Hosts
 from everedge.cluster._kernels import TRIES_MAX, Answering, ClusterReport, gathered
 from everedge.cluster._errors import ShardLostError
 from everedge.cluster._options import Options
-from everedge.cluster._places import LOOK_SECONDS, Places, may_be_loss
+from everedge.cluster._places import LOOK_SECONDS, Places
 from everedge.cluster._sources import Part, TablesPart, batches_of, checked_columns, parquet_parts
 from everedge.cluster._staging import Columns, Operation
 
@@ -225,7 +225,7 @@ class Graph:
                 if failed is not None:
                     # The others would meet the same one by one, each after a time of its own.
                     self._client.cancel(list(futures))
-                    if not may_be_loss(failed):
+                    if not self._open.is_loss(failed):
                         raise failed
                 if not waiting:
                     break
@@ -358,7 +358,7 @@ class Graph:
             try:
                 return ask(self._open)
             except Exception as error:
-                if tries == TRIES_MAX or not may_be_loss(error):
+                if tries == TRIES_MAX or not self._open.is_loss(error):
                     raise
                 self._open.recover()
         raise AssertionError("it returns, or raises")

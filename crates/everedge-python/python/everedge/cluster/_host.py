@@ -367,6 +367,14 @@ def remove_at(path: str, names: list[str]) -> None:
         shutil.rmtree(os.path.join(path, name), ignore_errors=True)
 
 
+def put_away_at(path: str, name: str) -> None:
+    """Make room, on a worker, for another copy of a shard. What stands there is damaged or old, and stays until the next time."""
+    damaged = os.path.join(path, f"{name}.old")
+    shutil.rmtree(damaged, ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(os.path.join(path, name), damaged)
+
+
 @dataclass(frozen=True)
 class Found:
     """What a worker sees of a graph."""

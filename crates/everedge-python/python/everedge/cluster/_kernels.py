@@ -17,7 +17,7 @@ from everedge._errors import InvalidInputError
 from everedge._reports import RunReport
 from everedge._values import Vertices
 from everedge.cluster._host import Asked, Ending
-from everedge.cluster._places import Cut, Places, may_be_loss
+from everedge.cluster._places import Cut, Places
 from everedge.cluster._shard import Question
 
 TRIES_MAX = 10
@@ -71,7 +71,7 @@ class Answering:
             try:
                 return self._try(name, saves, tries)
             except BaseException as error:
-                if not may_be_loss(error) or tries == TRIES_MAX:
+                if tries == TRIES_MAX or not self.places.is_loss(error):
                     self._give_up(name, saves)
                     raise
                 self._give_up(name, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -14,9 +15,17 @@ from uuid import uuid4
 
 from distributed import Actor, Client, Future
 
-from everedge._errors import ClosedError, CorruptionError, EveredgeError, InvalidInputError, NotAGraphError
+from everedge._errors import (
+    ClosedError,
+    CorruptionError,
+    EveredgeError,
+    InvalidInputError,
+    IoError,
+    NotAGraphError,
+    PoisonedError,
+)
 from everedge.cluster._errors import ShardLostError, StaleError
-from everedge.cluster._host import CopyHost, Found, Hosts, ShardHost, State, VersionsHost, found_at, remove_at
+from everedge.cluster._host import CopyHost, Found, Hosts, ShardHost, State, VersionsHost, found_at, put_away_at, remove_at
 from everedge.cluster._options import Options
 
 Answer = TypeVar("Answer")
@@ -63,6 +72,10 @@ class Places:
         self._count = 0
         self._cut: Cut | None = None
         self._applied = 0
+        self._given_up: set[Place] = set()
+        """Copies whose files failed."""
+        self._bad: set[tuple[str, str]] = set()
+        """Their names and workers: they are not opened again, but made anew."""
         self._changes = 0
         """How often it was another actor that has something."""
         self.asking = threading.RLock()
@@ -110,6 +123,7 @@ class Places:
     def _open_versions(self, found: dict[str, Found], epoch: int | None) -> None:
         """Open the newest of the files of versions. One that is not there might be newer, unless that one has come to an epoch."""
         logs = {(name, address): said for address, one in found.items() for name, said in one.logs.items()}
+        logs = {place: said for place, said in logs.items() if place not in self._bad} or logs
         whole = {place: said for place, said in logs.items() if not isinstance(said, str)}
         if not whole:
             raise CorruptionError(str(next(iter(logs.values()))))
@@ -121,7 +135,7 @@ class Places:
             if not is_there and (epoch is None or whole[name, address][0] < epoch):
                 damage = next((str(said) for (name, _), said in logs.items() if name == missing), None)
                 raise ShardLostError(
-                    f"{damage or f'no worker has `{os.path.join(self.path, missing)}`'}; it may be newer than the copy that there is:"
+                    f"{damage or f'no worker has `{self._path(missing)}`'}; it may be newer than the copy that there is:"
                     " start the worker whose disk has it, or, if it is lost for ever, open the graph with give_up_lost=True"
                 )
 
@@ -215,18 +229,41 @@ class Places:
         lost = self._lost()
         if not lost:
             return False
+        self._close([place for place in lost if place in self._given_up])
         found = self._survey()
-        self.version_copies = [place for place in self.version_copies if place not in lost]
-        self.copies = [[place for place in copies if place not in lost] for copies in self.copies]
         if self.versions in lost:
-            # Their files have all that was acknowledged.
+            # The files of the others have all that was acknowledged.
             self._close(self.version_copies)
             self.version_copies = []
             self._open_versions(found, self.state.epoch)
-        for shard, copies in enumerate(self.copies):
-            if not copies:
-                copies.append(self._open_shard(shard, found))
+        copies = [[place for place in of_shard if place not in lost] for of_shard in self.copies]
+        new: list[Place] = []
+        try:
+            for shard, of_shard in enumerate(copies):
+                if not of_shard:
+                    of_shard.append(self._open_shard(shard, found))
+                    new += of_shard
+        except BaseException:
+            self._close(new)
+            raise
+        self.version_copies = [place for place in self.version_copies if place not in lost]
+        self.copies = copies
+        self._given_up.clear()
         return True
+
+    def is_loss(self, error: BaseException) -> bool:
+        """Return whether an error may come from a worker that is gone, or from a copy whose disk fails or is damaged, which is given up
+        then: it is worth another try.
+        """
+        if may_be_loss(error):
+            return True
+        if self.state.replicas > 1 and isinstance(error, IoError | PoisonedError | CorruptionError):
+            # The error says which file it is.
+            named = [place for place in self._places() if re.search(rf"{re.escape(self._path(place.name))}(?![\w-])", str(error))]
+            self._given_up.update(named)
+            self._bad.update((place.name, place.address) for place in named)
+            return bool(named)
+        return False
 
     def complete(self) -> None:
         """See that there are as many copies of everything as there are to be: batches wait for that, questions do not.
@@ -258,7 +295,7 @@ class Places:
                     of_shard.append(made(place))
             for name in self._missing("versions", [self.versions, *version_copies]):
                 address = self._chosen(found, [self.versions, *version_copies])
-                version_copies.append(made(self._put(CopyHost, name, address, os.path.join(self.path, name))))
+                version_copies.append(made(self._put(CopyHost, name, address, self._path(name))))
             with self.asking, self._recovering:
                 if self._changes != begun or self._lost():
                     raise ShardLostError("a worker went away meanwhile")
@@ -387,8 +424,17 @@ class Places:
 
     def _lost(self) -> list[Place]:
         workers = self.client.scheduler_info(n_workers=-1)["workers"]
-        every = [self.versions, *self.version_copies, *(place for copies in self.copies for place in copies)]
-        return [place for place in every if place.future.status != "finished" or place.address not in workers]
+
+        def is_lost(place: Place) -> bool:
+            return place.future.status != "finished" or place.address not in workers or place in self._given_up
+
+        return [place for place in self._places() if is_lost(place)]
+
+    def _places(self) -> list[Place]:
+        return [self.versions, *self.version_copies, *(place for copies in self.copies for place in copies)]
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.path, name)
 
     def _names(self, name: str) -> list[str]:
         """Return what all copies of a file or directory are called."""
@@ -406,19 +452,20 @@ class Places:
         for one in self._names(name):
             if place := self._reopened(shard, one, found, []):
                 return place
-        where = " or ".join(f"`{os.path.join(self.path, one)}`" for one in self._names(name))
+        where = " or ".join(f"`{self._path(one)}`" for one in self._names(name))
         raise ShardLostError(f"no worker has {where}: start the worker whose disk has it, and try again")
 
     def _reopened(self, shard: int, name: str, found: dict[str, Found], others: list[Place]) -> Place | None:
         """Open a copy of a shard that is somewhere. Of one that lacks a version, or is damaged, another copy is needed."""
         able = {address for address, one in found.items() if name in one.shards} - {place.address for place in others}
+        able -= {address for bad, address in self._bad if bad == name}
         is_only = self.state.replicas == 1
         while able:
             address = self._chosen(able, others)
             able.remove(address)
             try:
                 place = self._put_shard(shard, name, address, self.state)
-            except CorruptionError:
+            except (CorruptionError, IoError):
                 if is_only:
                     raise
                 continue
@@ -436,7 +483,7 @@ class Places:
     def _copied(self, shard: int, name: str, found: dict[str, Found], others: list[Place]) -> Place:
         """Make another copy of a shard."""
         address = self._chosen(found, others)
-        self.client.run(remove_at, self.path, [name], workers=[address])
+        self.client.run(put_away_at, self.path, name, workers=[address])
         place = self._put_shard(shard, name, address, self.state)
         try:
             actors: list[list[Actor]] = [[] for _ in range(self.shard_count)]
@@ -450,8 +497,8 @@ class Places:
     def _chosen(
         self, found: Iterable[str], others: list[Place], *, placed: list[list[Place]] | None = None
     ) -> str:
-        """Return the worker for another copy: none that has one of the `others`, if possible on another machine, and of those left the
-        one that has the fewest shards.
+        """Return the worker for another copy: none that has one of the `others`, if possible none whose disk has failed, on another
+        machine, and of those left the one that has the fewest shards.
         """
         places = [place for copies in (self.copies if placed is None else placed) for place in copies]
         able = [address for address in found if all(place.address != address for place in others)]
@@ -461,9 +508,10 @@ class Places:
             )
         machines = {place.machine for place in others}
 
-        def load(address: str) -> tuple[bool, int]:
+        def load(address: str) -> tuple[bool, bool, int]:
             machine = address.rpartition("://")[2].rpartition(":")[0]
-            return machine in machines, sum(place.address == address for place in places)
+            is_bad = any(bad == address for _, bad in self._bad)
+            return is_bad, machine in machines, sum(place.address == address for place in places)
 
         return min(able, key=load)
 
@@ -474,10 +522,10 @@ class Places:
         self.client.run(remove_at, self.path, names)
 
     def _put_versions(self, name: str, address: str, created: tuple[int, Options, int] | None) -> Place:
-        return self._put(VersionsHost, name, address, os.path.join(self.path, name), created)
+        return self._put(VersionsHost, name, address, self._path(name), created)
 
     def _put_shard(self, shard: int, name: str, address: str, state: State) -> Place:
-        directory = os.path.join(self.path, name)
+        directory = self._path(name)
         return self._put(ShardHost, name, address, directory, shard, state.shards, state.options)
 
     def _put(self, host: type, name: str, address: str, *arguments: Any) -> Place:
