@@ -379,8 +379,8 @@ def put_away_at(path: str, name: str) -> None:
 class Found:
     """What a worker sees of a graph."""
 
-    logs: dict[str, tuple[int, int] | str]
-    """The files of versions by name: the epoch and the length of each, or what is wrong with it."""
+    logs: dict[str, tuple[int, int, int] | str]
+    """The files of versions by name: the epoch and the length of each, and how many copies there are to be; or what is wrong."""
     shards: list[str]
     """Directories of shards."""
 
@@ -388,12 +388,12 @@ class Found:
 def found_at(path: str) -> Found:
     """Return what a worker sees of a graph."""
     names = sorted(os.listdir(path)) if os.path.isdir(path) else []
-    logs: dict[str, tuple[int, int] | str] = {}
+    logs: dict[str, tuple[int, int, int] | str] = {}
     for name in names:
         if re.fullmatch(r"versions(-copy-\d+)?", name):
             try:
                 log = Log.read(os.path.join(path, name))
-                logs[name] = log.epoch, log.end
+                logs[name] = log.epoch, log.end, log.replicas
             except CorruptionError as error:
                 logs[name] = str(error)
     shards = [name for name in names if re.fullmatch(r"shard-\d+-of-\d+(-copy-\d+)?", name)]

@@ -43,11 +43,6 @@ class Place:
     address: str
     name: str
 
-    @property
-    def machine(self) -> str:
-        """The machine of the worker."""
-        return self.address.rpartition("://")[2].rpartition(":")[0]
-
 
 @dataclass(frozen=True)
 class Cut:
@@ -125,19 +120,22 @@ class Places:
         logs = {(name, address): said for address, one in found.items() for name, said in one.logs.items()}
         logs = {place: said for place, said in logs.items() if place not in self._bad} or logs
         whole = {place: said for place, said in logs.items() if not isinstance(said, str)}
+        damage = {name: str(said) for (name, _), said in logs.items() if isinstance(said, str)}
+        if not whole and damage:
+            raise CorruptionError(next(iter(damage.values())))
         if not whole:
-            raise CorruptionError(str(next(iter(logs.values()))))
+            raise ShardLostError(f"no worker has `{self._path('versions')}`: start the worker whose disk has it")
         name, address = max(whole, key=lambda place: whole[place])
+        newest, _, replicas = whole[name, address]
+        missing = set(_names("versions", replicas)) - {name for name, _ in whole}
+        if missing and (epoch is None or newest < epoch):
+            one = min(missing)
+            raise ShardLostError(
+                f"{damage.get(one, f'no worker has `{self._path(one)}`')}; it may be newer than the copy that there is: start the"
+                " worker whose disk has it, or, if it is lost for ever, open the graph with give_up_lost=True"
+            )
         self.versions = self._put_versions(name, address, None)
         self.state = self._state()
-        for missing in self._names("versions"):
-            is_there = any(missing == name for name, _ in whole)
-            if not is_there and (epoch is None or whole[name, address][0] < epoch):
-                damage = next((str(said) for (name, _), said in logs.items() if name == missing), None)
-                raise ShardLostError(
-                    f"{damage or f'no worker has `{self._path(missing)}`'}; it may be newer than the copy that there is:"
-                    " start the worker whose disk has it, or, if it is lost for ever, open the graph with give_up_lost=True"
-                )
 
     @property
     def shard_count(self) -> int:
@@ -259,10 +257,13 @@ class Places:
             return True
         if self.state.replicas > 1 and isinstance(error, IoError | PoisonedError | CorruptionError):
             # The error says which file it is.
-            named = [place for place in self._places() if re.search(rf"{re.escape(self._path(place.name))}(?![\w-])", str(error))]
-            self._given_up.update(named)
-            self._bad.update((place.name, place.address) for place in named)
-            return bool(named)
+            for copies in ([self.versions, *self.version_copies], *self.copies):
+                left = [place for place in copies if place not in self._given_up]
+                named = [place for place in left if re.search(rf"{re.escape(self._path(place.name))}(?![\w-])", str(error))]
+                if named and len(left) > len(named):
+                    self._given_up.update(named)
+                    self._bad.update((place.name, place.address) for place in named)
+                    return True
         return False
 
     def complete(self) -> None:
@@ -299,10 +300,10 @@ class Places:
             with self.asking, self._recovering:
                 if self._changes != begun or self._lost():
                     raise ShardLostError("a worker went away meanwhile")
-                self.copies, self.version_copies = copies, version_copies
-                new.clear()
                 # Also where only a shard has another copy: no task may send batches to the last ones any more.
                 self.wait([self.versions.actor.attach([place.actor for place in version_copies])])
+                self.copies, self.version_copies = copies, version_copies
+                new.clear()
                 self._spread()
                 self._drop_needless()
         finally:
@@ -341,7 +342,7 @@ class Places:
         try:
             for shard in range(state.shards):
                 new.append([])
-                for name in self._names(_name_of(shard, state.shards)):
+                for name in _names(_name_of(shard, state.shards), self.state.replicas):
                     address = self._chosen(found, new[-1], placed=new)
                     new[-1].append(self._put_shard(shard, name, address, state))
             actors = [[place.actor for place in copies] for copies in new]
@@ -436,23 +437,19 @@ class Places:
     def _path(self, name: str) -> str:
         return os.path.join(self.path, name)
 
-    def _names(self, name: str) -> list[str]:
-        """Return what all copies of a file or directory are called."""
-        return [name, *(f"{name}-copy-{number}" for number in range(1, self.state.replicas))]
-
     def _missing(self, name: str, places: list[Place]) -> list[str]:
         """Return the names of copies that are nowhere."""
-        return [one for one in self._names(name) if all(place.name != one for place in places)]
+        return [one for one in _names(name, self.state.replicas) if all(place.name != one for place in places)]
 
     def _open_shard(self, shard: int, found: dict[str, Found]) -> Place:
         """Open a copy of a shard that has all versions; of a graph without versions, create it."""
         name = _name_of(shard, self.shard_count)
         if self.state.newest == 0 and not any(name in one.shards for one in found.values()):
             return self._put_shard(shard, name, self._chosen(found, []), self.state)
-        for one in self._names(name):
+        for one in _names(name, self.state.replicas):
             if place := self._reopened(shard, one, found, []):
                 return place
-        where = " or ".join(f"`{self._path(one)}`" for one in self._names(name))
+        where = " or ".join(f"`{self._path(one)}`" for one in _names(name, self.state.replicas))
         raise ShardLostError(f"no worker has {where}: start the worker whose disk has it, and try again")
 
     def _reopened(self, shard: int, name: str, found: dict[str, Found], others: list[Place]) -> Place | None:
@@ -506,19 +503,18 @@ class Places:
             raise ShardLostError(
                 f"{self.state.replicas} copies are on as many workers, and there are only {len(others)}: start another one"
             )
-        machines = {place.machine for place in others}
+        machines = {_machine_of(place.address) for place in others}
 
         def load(address: str) -> tuple[bool, bool, int]:
-            machine = address.rpartition("://")[2].rpartition(":")[0]
             is_bad = any(bad == address for _, bad in self._bad)
-            return is_bad, machine in machines, sum(place.address == address for place in places)
+            return is_bad, _machine_of(address) in machines, sum(place.address == address for place in places)
 
         return min(able, key=load)
 
     def _remove(self, shards: int) -> None:
         """Remove the directories of so many shards, which the graph does not have."""
         assert shards != self.shard_count
-        names = [name for shard in range(shards) for name in self._names(_name_of(shard, shards))]
+        names = [name for shard in range(shards) for name in _names(_name_of(shard, shards), self.state.replicas)]
         self.client.run(remove_at, self.path, names)
 
     def _put_versions(self, name: str, address: str, created: tuple[int, Options, int] | None) -> Place:
@@ -541,6 +537,15 @@ class Places:
         except BaseException:
             self.client.cancel([future], force=True)
             raise
+
+
+def _names(name: str, replicas: int) -> list[str]:
+    """Return what all copies of a file or directory are called."""
+    return [name, *(f"{name}-copy-{number}" for number in range(1, replicas))]
+
+
+def _machine_of(address: str) -> str:
+    return address.rpartition("://")[2].rpartition(":")[0]
 
 
 def _name_of(shard: int, shards: int) -> str:
