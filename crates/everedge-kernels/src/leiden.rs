@@ -56,10 +56,10 @@ pub struct LeidenConfig {
 }
 
 impl Default for LeidenConfig {
-    /// Newman's modularity, by weight, in as many iterations as igraph and leidenalg make, or in one that has raised it by
-    /// less than another one would be worth.
+    /// Newman's modularity, by weight. igraph and leidenalg make two iterations; where the second one still raises it by more than
+    /// 0.001, as it does where few communities stand out, two more are made.
     fn default() -> Self {
-        Self { resolution: 1.0, weighted: true, iterations_max: 2, tolerance: 0.0005, seed: 1 }
+        Self { resolution: 1.0, weighted: true, iterations_max: 4, tolerance: 0.001, seed: 1 }
     }
 }
 
