@@ -33,6 +33,7 @@ from everedge.cluster._options import Options
 from everedge.cluster._shard import Shard
 from everedge.cluster._versions import Entry, Versions, called
 
+GRAPH = bytes(16)
 FIGURES = Path(__file__).with_name("cluster_figures.json")
 EDGES_OF_BATCH = 1 << 22
 ITERATIONS = 5
@@ -50,7 +51,7 @@ class Shards:
         self.path, self.batches, self.sent = path, 0, 0
         options = Options(weighted=weighted)
         self.versions = Versions(str(path / "versions"), (shards, options, 1))
-        self.shards = [Shard(str(path / f"shard-{shard}"), shard, shards, options) for shard in range(shards)]
+        self.shards = [Shard(str(path / f"shard-{shard}"), GRAPH, shard, shards, options) for shard in range(shards)]
         chosen = np.random.default_rng(1)
         for start in range(0, len(edges), EDGES_OF_BATCH):
             part = edges[start : start + EDGES_OF_BATCH]
@@ -84,7 +85,7 @@ class Shards:
         self.sent += sum(columns[0].size for columns in divided)
         since = self._timed("stage", lambda: min(shard.stage(batch, epoch, "add", part) for shard, part in parts))
         owners = list(range(len(self.shards)))
-        _, entries = self._timed("commit", lambda: self.versions.commit(batch, src.size, epoch, owners, since))
+        _, entries = self._timed("commit", lambda: self.versions.commit(batch, src.size, epoch, owners, since, len(self.shards)))
         self._timed("apply", lambda: [shard.apply(entries) for shard in self.shards])
         self.batches += 1
 
@@ -260,14 +261,14 @@ def fill_shard(graphs: Path, path: Path, one: str) -> None:
     before = sum(resident())
     shutil.rmtree(path, ignore_errors=True)
     options = Options(weighted=bool(weighted))
-    shard = Shard(str(path), 0, shards, options)
+    shard = Shard(str(path), GRAPH, 0, shards, options)
     versions = Versions(str(path / "versions"), (shards, options, 1))
     for number, start in enumerate(range(0, len(own), EDGES_OF_BATCH)):
         src, dst = (np.ascontiguousarray(column) for column in own[start : start + EDGES_OF_BATCH].T)
         weights = np.ones(src.size, np.float32) if weighted else None
         batch = called(str(number), "0" * 16)
         shard.stage(batch, versions.epoch, "add", (src, dst, weights))
-        shard.apply(versions.commit(batch, src.size, versions.epoch, [0], number)[1])
+        shard.apply(versions.commit(batch, src.size, versions.epoch, [0], number, shards)[1])
     wait_for_quiet()
     filled = sum(resident()) - before
     shard.close()
@@ -282,7 +283,7 @@ def open_shard(path: Path, one: str) -> None:
     """Open the shard again, and read all lists; print what that takes."""
     _, _, shards, weighted = map(int, one.split(","))
     before = resident()
-    shard = Shard(str(path), 0, shards, Options(weighted=bool(weighted)))
+    shard = Shard(str(path), GRAPH, 0, shards, Options(weighted=bool(weighted)))
     version = shard.version
     cut = Entry(version, cut=1)
     shard.apply([cut])

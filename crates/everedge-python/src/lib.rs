@@ -52,7 +52,7 @@ mod _native {
     #[pymodule_export]
     use crate::options::{Chosen, graph_options};
     #[pymodule_export]
-    use crate::shards::{Shard, ShardRun, divided};
+    use crate::shards::{Shard, ShardRun, divided, fingerprint};
     #[pymodule_export]
     use crate::timeline::{Timeline, date_of};
     #[pymodule_export]

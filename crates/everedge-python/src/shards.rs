@@ -2,7 +2,9 @@
 
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use everedge::{Kernel, Parameters, PartValues, Said, Saved, Watch, Whole, divided_by_owner};
+use everedge::{
+    Kernel, Parameters, PartValues, Said, Saved, Watch, Whole, divided_by_owner, edges_fingerprint,
+};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -156,6 +158,19 @@ impl ShardRun {
 fn columns(py: Python<'_>, said: Said) -> SaidColumns<'_> {
     let messages = said.messages.into_iter().map(|message| message.into_pyarray(py)).collect();
     (messages, said.sums)
+}
+
+/// Returns what tells edges from others, in any order.
+#[pyfunction]
+pub(crate) fn fingerprint(
+    py: Python<'_>,
+    src: PyReadonlyArray1<'_, u32>,
+    dst: PyReadonlyArray1<'_, u32>,
+    weights: Option<PyReadonlyArray1<'_, f32>>,
+) -> PyResult<u64> {
+    let (src, dst) = (src.as_slice()?, dst.as_slice()?);
+    let weights = weights.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+    Ok(py.detach(|| edges_fingerprint(src, dst, weights)))
 }
 
 /// Divides edges among so many shards: to the owners of both ends.

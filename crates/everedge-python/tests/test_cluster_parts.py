@@ -24,6 +24,7 @@ from everedge.cluster._versions import Copy, Log, Versions, called
 
 SHARDS = 2
 CREATED = SHARDS, Options(), 1
+GRAPH = bytes(range(16))
 
 
 def digest(name: str) -> str:
@@ -84,7 +85,7 @@ class Cluster:
         self.versions = Versions(str(path / "versions"), CREATED)
         self.copy = Copy(str(path / "versions-copy-1"))
         self.versions.attach([self.copy.put])
-        self.shards = [Shard(str(path / f"shard-{shard}"), shard, SHARDS, Options()) for shard in range(SHARDS)]
+        self.shards = [Shard(str(path / f"shard-{shard}"), GRAPH, shard, SHARDS, Options()) for shard in range(SHARDS)]
         for shard in self.shards:
             shard.drop_needless(self.versions.epoch, self.versions.versions_of(shard.staged()))
 
@@ -95,7 +96,7 @@ class Cluster:
             own = [edge for edge in edges if shard.shard in (edge[0] % SHARDS, edge[1] % SHARDS)]
             src, dst = (np.array([edge[end] for edge in own], np.uint32) for end in (0, 1))
             shard.stage(batch, self.versions.epoch, operation, (src, dst, None))
-        version, entries = self.versions.commit(batch, len(edges), self.versions.epoch, [0, 1], 0)
+        version, entries = self.versions.commit(batch, len(edges), self.versions.epoch, [0, 1], 0, SHARDS)
         for shard in self.shards:
             shard.apply(entries)
         return version
@@ -179,26 +180,26 @@ def test_a_batch_of_an_earlier_epoch_is_not_committed(tmp_path: Path) -> None:
     second = Versions(str(tmp_path / "versions"))
     assert second.epoch == epoch + 1
     with pytest.raises(StaleError, match="send it again"):
-        second.commit(digest("late"), 3, epoch, [0], 0)
+        second.commit(digest("late"), 3, epoch, [0], 0, SHARDS)
     assert second.newest == 0
 
 
 def test_a_copy_of_the_versions_is_what_they_are(tmp_path: Path) -> None:
     versions = Versions(str(tmp_path / "versions"), (SHARDS, Options(weighted=True), 3))
     copies = [Copy(str(tmp_path / f"versions-copy-{number}")) for number in (1, 2)]
-    versions.commit(digest("a"), 1, versions.epoch, [0], 0)
+    versions.commit(digest("a"), 1, versions.epoch, [0], 0, SHARDS)
     epoch = versions.epoch
     assert versions.attach([copy.put for copy in copies]) == epoch + 1
     with pytest.raises(StaleError):
-        versions.commit(digest("b"), 1, epoch, [0], 0)
-    versions.commit(digest("b"), 1, epoch + 1, [0, 1], 0)
+        versions.commit(digest("b"), 1, epoch, [0], 0, SHARDS)
+    versions.commit(digest("b"), 1, epoch + 1, [0, 1], 0, SHARDS)
     copies[1].close()
     # What one copy alone has got was not acknowledged, and makes way for what comes next.
     with pytest.raises(ValueError, match="closed"):
-        versions.commit(digest("c"), 1, epoch + 1, [1], 0)
+        versions.commit(digest("c"), 1, epoch + 1, [1], 0, SHARDS)
     assert (versions.newest, len(Log.read(str(tmp_path / "versions-copy-1")).committed)) == (2, 3)
     versions.attach([copies[0].put])
-    versions.commit(digest("d"), 1, versions.epoch, [1], 0)
+    versions.commit(digest("d"), 1, versions.epoch, [1], 0, SHARDS)
     versions.close()
     copies[0].close()
     logs = [Log.read(str(tmp_path / name)) for name in ("versions", "versions-copy-1", "versions-copy-2")]
@@ -211,7 +212,7 @@ def test_a_copy_of_the_versions_is_what_they_are(tmp_path: Path) -> None:
 def test_a_copy_of_a_shard_that_lacks_a_batch_is_known(tmp_path: Path) -> None:
     versions = Versions(str(tmp_path / "versions"), (200, Options(), 1))
     for name, owners in (("a", [0, 199]), ("b", [70])):
-        versions.commit(digest(name), 1, versions.epoch, owners, 0)
+        versions.commit(digest(name), 1, versions.epoch, owners, 0, 200)
     assert not versions.is_behind(1, 0, [])
     assert versions.is_behind(199, 0, [])
     assert not versions.is_behind(199, 0, [digest("a")])
@@ -228,11 +229,11 @@ def test_a_name_is_of_one_batch(tmp_path: Path) -> None:
     others = np.array([1, 2], np.uint32), np.array([4, 3], np.uint32), None
     again = np.array([2, 1], np.uint32), np.array([4, 3], np.uint32), None
     same = called("x", _staging.fingerprint("add", edges))
-    assert versions.commit(same, 2, versions.epoch, [0], 0)[0] == 1
-    assert versions.commit(called("x", _staging.fingerprint("add", again)), 2, versions.epoch, [0], 0)[0] == 1
+    assert versions.commit(same, 2, versions.epoch, [0], 0, SHARDS)[0] == 1
+    assert versions.commit(called("x", _staging.fingerprint("add", again)), 2, versions.epoch, [0], 0, SHARDS)[0] == 1
     for other in (_staging.fingerprint("add", others), _staging.fingerprint("delete", edges)):
         with pytest.raises(everedge.InvalidInputError, match="another"):
-            versions.commit(called("x", other), 2, versions.epoch, [0], 0)
+            versions.commit(called("x", other), 2, versions.epoch, [0], 0, SHARDS)
     assert versions.newest == 1
 
 
@@ -250,7 +251,7 @@ def test_damaged_versions_are_an_error_and_a_torn_last_record_is_none(tmp_path: 
     path = tmp_path / "versions"
     versions = Versions(str(path), CREATED)
     for name in "abc":
-        versions.commit(digest(name), 1, versions.epoch, [0], 0)
+        versions.commit(digest(name), 1, versions.epoch, [0], 0, SHARDS)
     versions.close()
     whole = path.read_bytes()
     path.write_bytes(whole[:-7])
@@ -275,19 +276,19 @@ def test_a_staged_batch_that_is_damaged_or_gone_is_an_error(tmp_path: Path) -> N
         path.write_bytes(whole[:length])
         with pytest.raises(everedge.CorruptionError):
             Staging(str(tmp_path / "staged")).get("b")
-    shard = Shard(str(tmp_path / "shard"), 0, SHARDS, Options())
+    shard = Shard(str(tmp_path / "shard"), GRAPH, 0, SHARDS, Options())
     versions = Versions(str(tmp_path / "versions"), CREATED)
-    _, entries = versions.commit(digest("gone"), 2, versions.epoch, [0], 0)
+    _, entries = versions.commit(digest("gone"), 2, versions.epoch, [0], 0, SHARDS)
     with pytest.raises(everedge.CorruptionError, match="has edges of shard 0"):
         shard.apply(entries)
 
 
 def test_a_creation_that_did_not_come_to_its_end_is_begun_again(tmp_path: Path) -> None:
     for _ in range(2):
-        Shard(str(tmp_path / "shard"), 0, SHARDS, Options()).close()
+        Shard(str(tmp_path / "shard"), GRAPH, 0, SHARDS, Options()).close()
         for file in (tmp_path / "shard" / "graph").rglob("manifest.toml"):
             file.unlink()
-    shard = Shard(str(tmp_path / "shard"), 0, SHARDS, Options())
+    shard = Shard(str(tmp_path / "shard"), GRAPH, 0, SHARDS, Options())
     columns = np.array([0], np.uint32), np.array([1], np.uint32), None
     shard.stage("b", 1, "add", columns)
     assert shard.apply([_versions.Entry(1, batch="b", owners=1)]) == 1
@@ -295,7 +296,7 @@ def test_a_creation_that_did_not_come_to_its_end_is_begun_again(tmp_path: Path) 
     for file in (tmp_path / "shard" / "graph").rglob("manifest.toml"):
         file.unlink()
     with pytest.raises(everedge.InvalidInputError, match="manifest"):
-        Shard(str(tmp_path / "shard"), 0, SHARDS, Options())
+        Shard(str(tmp_path / "shard"), GRAPH, 0, SHARDS, Options())
 
 
 def test_a_batch_that_two_threads_stage_at_once_is_whole(tmp_path: Path) -> None:
@@ -330,32 +331,32 @@ def test_a_full_disk_and_a_failing_one_are_told_apart(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(everedge.NoSpaceError, match="make room"):
-        versions.commit(digest("a"), 1, versions.epoch, [0], 0)
+        versions.commit(digest("a"), 1, versions.epoch, [0], 0, SHARDS)
     monkeypatch.setattr(os, "write", write)
-    assert versions.commit(digest("a"), 1, versions.epoch, [0], 0)[0] == 1
+    assert versions.commit(digest("a"), 1, versions.epoch, [0], 0, SHARDS)[0] == 1
 
     def fail(file: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr(os, "fdatasync", fail)
     with pytest.raises(everedge.IoError, match="see to the disk"):
-        versions.commit(digest("b"), 1, versions.epoch, [0], 0)
+        versions.commit(digest("b"), 1, versions.epoch, [0], 0, SHARDS)
     monkeypatch.setattr(os, "fdatasync", sync)
     with pytest.raises(everedge.PoisonedError):
-        versions.commit(digest("b"), 1, versions.epoch, [0], 0)
+        versions.commit(digest("b"), 1, versions.epoch, [0], 0, SHARDS)
     versions.close()
     again = Versions(str(tmp_path / "versions"))
     assert again.newest == 1
-    assert again.commit(digest("b"), 1, again.epoch, [0], 0)[0] == 2
+    assert again.commit(digest("b"), 1, again.epoch, [0], 0, SHARDS)[0] == 2
 
 
 def test_what_was_applied_is_known_after_many_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_staging, "_APPLIED_BYTES_MAX", 100)
-    applied = _staging.Applied(str(tmp_path / "applied"))
+    applied = _staging.Applied(str(tmp_path / "applied"), GRAPH, 0, SHARDS)
     for version in range(1, 50):
         applied.begin(version, 10 * version)
         assert applied.version(10 * version) == max(version - 1, 0)
         assert applied.version(10 * version + 1) == version
     applied.close()
-    assert (tmp_path / "applied").stat().st_size <= 120
-    assert _staging.Applied(str(tmp_path / "applied")).version(10_000) == 49
+    assert (tmp_path / "applied").stat().st_size <= 160
+    assert _staging.Applied(str(tmp_path / "applied"), GRAPH, 0, SHARDS).version(10_000) == 49

@@ -28,7 +28,7 @@ impl EdgeColumns {
     }
 }
 
-/// Reads the edges of a view in ascending order of sources, as [`View::edges`] returns them.
+/// Reads the edges of a view in ascending order of sources, parallel ones in the order of their age.
 pub struct EdgeReader {
     view: Arc<View>,
     /// Vertices whose lists are still to come.
@@ -91,7 +91,12 @@ impl EdgeReader {
         let others = self.view.from_other_ends[self.others_read..].iter().take_while(is_before);
         self.others_read += others.copied().map(&mut take).count();
         let Some(u) = vertex else { return false };
-        self.view.any.out_edges(u).for_each(|(v, weight)| take((u, v, weight)));
+        let any = &self.view.any;
+        match self.view.is_weighted() {
+            // Who takes them in again takes the newest of parallel edges first when it deletes.
+            true => any.out_edges_by_age(u).for_each(|(v, weight)| take((u, v, weight))),
+            false => any.out_neighbors(u).for_each(|v| take((u, v, 1.0))),
+        }
         true
     }
 }

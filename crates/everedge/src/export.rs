@@ -288,7 +288,11 @@ fn directory_format(path: &Path, format: Option<Format>) -> Option<Format> {
     let is_file = || {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let is_named = Format::from_ending(ending) == Some(Format::Parquet);
-        path.metadata().map_or(is_named, |found| !found.is_dir())
+        // A device or a pipe is what it is; an ordinary file is not written over unless its name says that it is one.
+        path.metadata().map_or(is_named, |found| match found.is_file() {
+            true => is_named,
+            false => !found.is_dir(),
+        })
     };
     let is_one = |&format: &Format| match format {
         Format::Parquet => !is_file() && compression_of(path).0 == Compression::None,

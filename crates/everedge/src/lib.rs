@@ -86,7 +86,7 @@ pub use output_file::OutputFile;
 pub use questions::{Along, measure};
 pub use run::{RunOptions, RunReport, Verify, median, peak_rss_bytes};
 pub use sealing::SealFiles;
-pub use shards::{Shard, ShardColumns, ShardRun, divided_by_owner};
+pub use shards::{Shard, ShardColumns, ShardRun, divided_by_owner, edges_fingerprint};
 pub use speed::read_speed;
 pub use tasks::{Answer, Tasks};
 pub use timeline::{Timeline, TimelineOptions, VersionChoice};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use everedge_core::par::Foreground;
 use everedge_core::watch::Watch;
-use everedge_core::{GraphView, VertexId, par};
+use everedge_core::{GraphView, SplitMix64, VertexId, par, scramble};
 use everedge_kernels::supersteps::{Part, PartValues, Question, Run, Said, Saved, Whole};
 use everedge_live::IdKind;
 
@@ -162,6 +162,20 @@ fn question(kernel: Kernel, parameters: &Parameters) -> Result<Question> {
              export it, and ask one machine"
         ))),
     }
+}
+
+/// Returns what tells edges from others: the same for the same ones in any order, and of others by chance once in 2^64.
+///
+/// # Panics
+/// If the columns are not of one length.
+pub fn edges_fingerprint(src: &[VertexId], dst: &[VertexId], weights: Option<&[f32]>) -> u64 {
+    assert!(src.len() == dst.len() && weights.is_none_or(|weights| weights.len() == src.len()));
+    let of = |number: u64| scramble(number.wrapping_add(SplitMix64::STEP));
+    let edge = |i: usize| {
+        let ends = of(u64::from(src[i]) << 32 | u64::from(dst[i]));
+        weights.map_or(ends, |weights| of(ends ^ u64::from(weights[i].to_bits())))
+    };
+    (0..src.len()).map(edge).fold(0, u64::wrapping_add)
 }
 
 /// Edges by column: sources, destinations and, if they have some, weights.

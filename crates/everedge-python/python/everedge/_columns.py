@@ -233,7 +233,8 @@ def _array(column: Any, what: str) -> npt.NDArray[Any]:
     if array.ndim > 1:
         pairs = "; add_edges(*zip(*pairs)) makes columns of pairs" if what in ("src", "dst") else ""
         raise InvalidInputError(f"{what}: give one column, not an array of shape {array.shape}{pairs}")
-    return np.atleast_1d(array)
+    # In a message from elsewhere numbers may lie anywhere.
+    return np.require(np.atleast_1d(array), requirements=["A"])
 
 
 def _private(array: npt.NDArray[_Number], column: object) -> npt.NDArray[_Number]:

@@ -23,6 +23,7 @@ __all__ = [
     "column",
     "date_of",
     "divided",
+    "fingerprint",
     "graph_options",
     "is_dense",
     "kernels",
@@ -369,6 +370,9 @@ def divided(
     weights: npt.NDArray[np.float32] | None,
     shards: int,
 ) -> list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float32] | None]]: ...
+def fingerprint(
+    src: npt.NDArray[np.uint32], dst: npt.NDArray[np.uint32], weights: npt.NDArray[np.float32] | None
+) -> int: ...
 def date_of(word: str) -> int | None: ...
 def graph_options() -> list[tuple[str, list[str], str]]: ...
 def kernels() -> list[tuple[str, list[str]]]: ...

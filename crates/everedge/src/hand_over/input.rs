@@ -88,15 +88,12 @@ impl Export {
     /// Calls `take` with all edges in their order.
     ///
     /// # Errors
-    /// As of [`Self::read_vertices`]; `NoEdges` in a `File` if there are no vertices either.
+    /// As of [`Self::read_vertices`].
     pub(crate) fn read_edges(
         &self,
         options: &ReadOptions,
         take: &mut Take<'_>,
     ) -> Result<ReadSummary> {
-        if self.manifest.vertices == 0 {
-            return Err(Error::file(&self.directory, everedge_io::Error::NoEdges));
-        }
         let mut summary = ReadSummary { bytes: self.byte_count(), ..ReadSummary::default() };
         let mut counted = |chunk: Chunk| {
             summary.edges += chunk.src.len() as u64;

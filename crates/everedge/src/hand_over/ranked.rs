@@ -24,6 +24,9 @@ const NO_RANK: u32 = u32::MAX;
 /// What to do with a damaged graph, whose lists may lead to what is no vertex.
 const ONE_FILE: &str = "what is whole of a damaged graph is written to one file: name one that ends in .csv or .parquet";
 
+/// Ids are in order, so that it would be the first.
+const EMPTY_ID: &str = "an id is empty, which no format that is read may have";
+
 /// Edges by rank, sorted by sources and then destinations; parallel edges are in the order of their age.
 #[derive(Debug, Default)]
 pub(super) struct Arcs {
@@ -84,6 +87,11 @@ impl<'v> Ranked<'v> {
             (ids, _) => ids,
         };
         view.check_reads()?;
+        if let Ids::Text(texts) = &ids
+            && texts.iter().next() == Some("")
+        {
+            return Err(Error::invalid(EMPTY_ID));
+        }
         let is_in_order = vertices.is_sorted();
         Ok(Self { view, vertices, ranks, is_in_order, ids })
     }

@@ -10,6 +10,14 @@
 
 from everedge.cluster._errors import ShardLostError, StaleError
 from everedge.cluster._graph import ClusterIngest, Graph
-from everedge.cluster._kernels import ClusterReport
+from everedge.cluster._kernels import ClusterComponents, ClusterReport, ClusterValues
 
-__all__ = ["ClusterIngest", "ClusterReport", "Graph", "ShardLostError", "StaleError"]
+__all__ = [
+    "ClusterComponents",
+    "ClusterIngest",
+    "ClusterReport",
+    "ClusterValues",
+    "Graph",
+    "ShardLostError",
+    "StaleError",
+]

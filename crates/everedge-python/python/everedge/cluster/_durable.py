@@ -62,6 +62,26 @@ def write_whole(path: str, parts: list[memoryview]) -> None:
         sync_directory(os.path.dirname(path))
 
 
+@contextlib.contextmanager
+def replacing(path: str) -> Iterator[str]:
+    """Give a name to write a file under, which gets its own, durably, at the end. Raises `NoSpaceError`, `IoError`."""
+    part = f"{path}.{uuid4().hex[:8]}.part"
+    with _naming(path):
+        try:
+            yield part
+            file = os.open(part, os.O_RDONLY)
+            try:
+                os.fdatasync(file)
+            finally:
+                os.close(file)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise
+        os.replace(part, path)
+        sync_directory(os.path.dirname(path))
+
+
 def make_directory(path: str) -> None:
     """Make a directory, and what it lies in, durably; one that is there stays."""
     if os.path.isdir(path):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -21,16 +23,17 @@ from everedge import _columns
 from everedge._columns import Id, Ids
 from everedge._errors import ClosedError, InvalidInputError
 from everedge._progress import Bar, is_watched
-from everedge._values import Components, Values
-from everedge.cluster._host import Hosts
-from everedge.cluster._kernels import TRIES_MAX, Answering, ClusterReport, gathered
+from everedge._values import Values
+from everedge.cluster._host import Hosts, has_files
+from everedge.cluster._kernels import TRIES_MAX, Answering, ClusterComponents, ClusterValues, gathered
 from everedge.cluster._errors import ShardLostError
 from everedge.cluster._options import Options
 from everedge.cluster._places import LOOK_SECONDS, Places
-from everedge.cluster._sources import Part, TablesPart, batches_of, checked_columns, parquet_parts
+from everedge.cluster._sources import Names, Part, TablesPart, batches_of, checked_columns, parquet_parts
 from everedge.cluster._staging import Columns, Operation
 
 _BATCH_EDGES = 1 << 22
+_SCATTERED_EDGES_MIN = 1 << 16
 
 Answer = TypeVar("Answer")
 
@@ -65,6 +68,7 @@ class Graph:
     - `wait`: how many seconds a worker that is gone is waited for.
     - `give_up_lost`: open a graph with `replicas` though not all copies of its `versions` are found. One that is not might have batches
       that the others lack, if it was apart from them. So it is for disks that are lost for ever.
+    - `create`: whether to make a graph where there is none.
 
     Raises `InvalidInputError` for options that do not fit, `ShardLostError` if no worker has a shard, `InUseError` if another
     client has the graph open, and what opening a graph does.
@@ -97,7 +101,12 @@ class Graph:
         medium: Literal["file", "pmem"] | None = None,
         wait: float = 60.0,
         give_up_lost: bool = False,
+        create: bool = True,
     ) -> None:
+        if not isinstance(client, Client) or client.asynchronous:
+            raise InvalidInputError("client: a `distributed.Client` that is not asynchronous")
+        if isinstance(wait, bool) or not isinstance(wait, int | float) or not wait >= 0:
+            raise InvalidInputError(f"wait={wait!r}: a number of seconds")
         for name, count in (("shards", shards), ("replicas", replicas)):
             if count is not None:
                 _columns.whole(count, name, 1)
@@ -107,10 +116,15 @@ class Graph:
         self._places: Places | None = None
         self._changing = threading.RLock()
         """Held while a batch comes in, or shards are divided."""
+        if "://" in os.fspath(path):
+            raise InvalidInputError(f"path={os.fspath(path)!r}: shards are in directories of the workers' own disks")
         self._path = os.path.abspath(path)
         places = Places(client, self._path, wait)
-        places.open(shards, replicas, given, Options(**given), gives_up_lost=give_up_lost)
+        places.open(shards, replicas, given, Options.of(given), gives_up_lost=give_up_lost, creates=create)
         self._places = places
+        # Who forgets the graph in a notebook may open it again.
+        self._forgotten = weakref.finalize(self, _close_beside, places)
+        self._forgotten.atexit = False
 
     @property
     def path(self) -> str:
@@ -195,10 +209,10 @@ class Graph:
         if self.weighted and not delete:
             weight = weight or "weight"
         _columns.whole(batch, "batch", 1)
-        name = name or uuid4().hex
+        name = _checked_name(name)
         parts = _parts_of(source)
         operation: Operation = "delete" if delete else "add"
-        reading = partial(_bring, (src, dst, weight), operation, batch)
+        reading = partial(_bring, Names(src, dst, weight, delete), operation, batch)
         waiting = {f"{name}/{number}": part for number, part in enumerate(parts)}
         edges, batches, version = 0, 0, 0
         total = len(waiting)
@@ -208,41 +222,45 @@ class Graph:
                 bring = partial(reading, self._open.hosts)
                 futures = {self._begun(partial(bring, one), part): one for one, part in waiting.items()}
                 failed: BaseException | None = None
-                while futures and failed is None:
-                    for future in self._done(futures):
-                        part = futures.pop(future)
-                        if future.status == "finished":
-                            sent, count, newest = future.result()
-                            edges, batches, version = edges + sent, batches + count, max(version, newest)
-                            del waiting[part]
-                            if is_watched():
-                                bar.show_steps("ingest", total - len(waiting), total)
-                        else:
-                            failed = future.exception() if future.status == "error" else None
-                            failed = failed or ShardLostError(f"a part of the ingest was {future.status}")
-                    if failed is None and self._open.are_some_lost():
-                        failed = ShardLostError("a worker of the graph is gone")
-                if failed is not None:
+                try:
+                    while futures and failed is None:
+                        for future in self._done(futures):
+                            part = futures.pop(future)
+                            if future.status == "finished":
+                                sent, count, newest = future.result()
+                                edges, batches, version = edges + sent, batches + count, max(version, newest)
+                                del waiting[part]
+                                if is_watched():
+                                    bar.show_steps("ingest", total - len(waiting), total)
+                            else:
+                                failed = future.exception() if future.status == "error" else None
+                                failed = failed or ShardLostError(f"a part of the ingest was {future.status}")
+                        if failed is None and self._open.are_some_lost():
+                            failed = ShardLostError("a worker of the graph is gone")
+                    if failed is not None and (tries == TRIES_MAX or not self._open.is_loss(failed)):
+                        raise failed
+                except BaseException:
+                    # What is under way brings nothing more in.
+                    with contextlib.suppress(Exception):
+                        self._open.begin_epoch()
+                    raise
+                finally:
                     # The others would meet the same one by one, each after a time of its own.
                     self._client.cancel(list(futures))
-                    if not self._open.is_loss(failed):
-                        raise failed
                 if not waiting:
                     break
-                if tries == TRIES_MAX and failed is not None:
-                    raise failed
                 self._open.recover()
         return ClusterIngest(edges, batches, version)
 
-    def bfs(self, source: Id | None = None, *, threads: int = 0) -> Values[np.int32]:
+    def bfs(self, source: Id | None = None, *, threads: int = 0) -> ClusterValues[np.int32]:
         """Return how many edges a shortest path from `source` to each vertex has: see `everedge.bfs`."""
         report, vertices, depths = self._answer("bfs", threads, source=source)
-        return Values("bfs", vertices, depths.view(np.int32), report)
+        return ClusterValues("bfs", vertices, depths.view(np.int32), report)
 
-    def sssp(self, source: Id | None = None, *, threads: int = 0) -> Values[np.float64]:
+    def sssp(self, source: Id | None = None, *, threads: int = 0) -> ClusterValues[np.float64]:
         """Return the length of the shortest path from `source` to each vertex: see `everedge.sssp`."""
         report, vertices, lengths = self._answer("sssp", threads, source=source)
-        return Values("sssp", vertices, lengths, report)
+        return ClusterValues("sssp", vertices, lengths, report)
 
     def pagerank(
         self,
@@ -251,22 +269,22 @@ class Graph:
         tolerance: float | None = None,
         damping: float | None = None,
         threads: int = 0,
-    ) -> Values[np.float64]:
+    ) -> ClusterValues[np.float64]:
         """Return the PageRank of each vertex: see `everedge.pagerank`."""
         report, vertices, ranks = self._answer(
             "pagerank", threads, iterations=iterations, tolerance=tolerance, damping=damping
         )
-        return Values("pagerank", vertices, ranks, report)
+        return ClusterValues("pagerank", vertices, ranks, report)
 
-    def wcc(self, *, threads: int = 0) -> Components:
+    def wcc(self, *, threads: int = 0) -> ClusterComponents:
         """Return the weakly connected component of each vertex: see `everedge.wcc`."""
         report, vertices, roots = self._answer("wcc", threads)
-        return Components("wcc", vertices, roots, report)
+        return ClusterComponents("wcc", vertices, roots, report)
 
-    def kcore(self, *, threads: int = 0) -> Values[np.uint32]:
+    def kcore(self, *, threads: int = 0) -> ClusterValues[np.uint32]:
         """Return the coreness of each vertex: see `everedge.kcore`."""
         report, vertices, cores = self._answer("kcore", threads)
-        return Values("kcore", vertices, cores, report)
+        return ClusterValues("kcore", vertices, cores, report)
 
     connected_components = wcc
     core_number = kcore
@@ -283,6 +301,35 @@ class Graph:
         """Return how many edges each vertex has: those that leave and those that enter, of undirected ones each once."""
         return self._degrees("degree", (lambda leaving, entering: leaving + entering) if self.directed else lambda both, _: both)
 
+    @property
+    def num_edges(self) -> int:
+        """How many edges the newest version has. Cost: all edges are read."""
+
+        def ask(places: Places) -> int:
+            with places.asking:
+                return sum(places.call_all("edge_count", places.cut().number))
+
+        return self._again(ask)
+
+    def to_parquet(self, folder: str | os.PathLike[str]) -> int:
+        """Write the edges of the newest version as Parquet, a file for each shard, into a folder that there is not yet; returns how many
+        there are.
+
+        Each worker writes what its shards own, into the folder of this path on its machine. Columns `src`, `dst` and, if edges have
+        one, `weight`; an undirected edge comes once. Vertices without edges are left out. Ready for `ingest` of one machine.
+
+        Raises `InvalidInputError` if the folder has files, `NoSpaceError`, `IoError`.
+        """
+        path = os.path.abspath(folder)
+
+        def ask(places: Places) -> int:
+            with places.asking:
+                return sum(places.call_all("write_parquet", places.cut().number, path))
+
+        if any(self._client.run(has_files, path, on_error="ignore").values()):
+            raise InvalidInputError(f"`{path}` has files: name a new folder")
+        return self._again(ask)
+
     def grow(self) -> None:
         """Divide every shard into two, so that there are twice as many.
 
@@ -290,11 +337,13 @@ class Graph:
         edges once more. If it does not come to its end, the graph has the shards that it had.
         """
         with self._changing:
-            self._again(Places.grow, changes=True)
+            shards = 2 * self.num_shards
+            self._again(lambda places: places.grow(shards), changes=True)
 
     def close(self) -> None:
         """Close all shards; a second time does nothing."""
         places, self._places = self._places, None
+        self._forgotten.detach()
         if places is not None:
             places.close()
 
@@ -307,7 +356,7 @@ class Graph:
         self.close()
 
     def __repr__(self) -> str:
-        if self._places is None:
+        if self._places is None or self._client.status not in ("running", "connecting"):
             return f"<cluster.Graph {self._path}: closed>"
         return f"<cluster.Graph {self._path}: {self.num_shards} shards, version {self.version}>"
 
@@ -318,13 +367,18 @@ class Graph:
     def _open(self) -> Places:
         if self._places is None:
             raise ClosedError("the graph is closed")
+        if self._client.status not in ("running", "connecting"):
+            raise ClosedError(f"the client of the graph is {self._client.status}: open the graph with another one")
         return self._places
 
     def _send(self, operation: Operation, columns: Columns, name: str | None) -> int:
-        name = name or uuid4().hex
+        name = _checked_name(name)
 
         def send(places: Places) -> int:
-            (held,) = self._client.scatter([columns], direct=True, hash=False)
+            # A large one goes straight to a worker.
+            held = columns
+            if columns[0].size > _SCATTERED_EDGES_MIN:
+                (held,) = self._client.scatter([columns], direct=True, hash=False)
             future = self._client.submit(_send, places.hosts, name, operation, held, pure=False, key=f"batch-{uuid4().hex[:12]}")
             ((version, _),) = places.wait([future])
             done: int = version
@@ -364,6 +418,7 @@ class Graph:
         raise AssertionError("it returns, or raises")
 
     def _answer(self, kernel: str, threads: int, **parameters: Any) -> tuple[Any, Any, npt.NDArray[Any]]:
+        _columns.whole(threads, "threads")
         with Bar() as bar:
             tell = partial(bar.show_steps, kernel) if is_watched() else None
             places = self._open
@@ -380,24 +435,38 @@ class Graph:
         return self._again(ask)
 
 
+def _close_beside(places: Places) -> None:
+    # Not in the thread of the garbage collector, which may be the one that carries messages.
+    threading.Thread(target=places.close, daemon=True).start()
+
+
 _SAVE_SECONDS = 10.0
 """How long a kernel works until what it knows is saved on the shards' disks, in case that a worker goes away."""
+
+
+def _checked_name(name: str | None) -> str:
+    if name is not None and not isinstance(name, str):
+        raise InvalidInputError(f"name={name!r}: the name of a batch is a text")
+    return name or uuid4().hex
 
 
 def _parts_of(source: Any) -> list[Any]:
     """Return the parts of a source: `Part`s, or delayed values of what a `TablesPart` holds."""
     if hasattr(source, "to_delayed"):
         return list(source.to_delayed())
-    if isinstance(source, str | os.PathLike) or (
-        isinstance(source, Iterable) and not hasattr(source, "columns") and not isinstance(source, dict)
-        and all(isinstance(one, str | os.PathLike) for one in source)
-    ):
+    are_paths = isinstance(source, list | tuple | set) and all(isinstance(one, str | os.PathLike) for one in source)
+    if isinstance(source, str | os.PathLike) or are_paths:
         return list(parquet_parts(source))
-    return [TablesPart(source)]
+    if hasattr(source, "__arrow_c_stream__") and not hasattr(source, "columns"):
+        # A stream, which is read once, and here.
+        import pyarrow
+
+        return [TablesPart(pyarrow.table(source))]
+    return [TablesPart(list(source) if hasattr(source, "__next__") else source)]
 
 
 def _bring(
-    names: tuple[str, str, str | None], operation: Operation, batch: int, hosts: Hosts, name: str, part: Any
+    names: Names, operation: Operation, batch: int, hosts: Hosts, name: str, part: Any
 ) -> tuple[int, int, int]:
     """Bring in a part of a source, on a worker; returns its edges and batches, and its newest version."""
     reading = part if isinstance(part, Part) else TablesPart(part)

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -18,9 +18,11 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
-from distributed import Actor, get_worker
+from distributed import Worker, get_worker
+from distributed.core import send_recv
+from distributed.protocol.serialize import to_serialize
 
-from everedge._errors import ClosedError, CorruptionError, InvalidInputError, KernelError
+from everedge._errors import ClosedError, CorruptionError, InvalidInputError, IoError, KernelError
 from everedge.cluster._options import Options
 from everedge.cluster._shard import Message, Question, Shard
 from everedge.cluster._staging import Columns, Operation, checked, fingerprint
@@ -31,6 +33,8 @@ _HERE: WeakValueDictionary[object, Host] = WeakValueDictionary()
 
 Answer = TypeVar("Answer")
 
+_CONNECT_SECONDS_MAX = 5.0
+"""How long a worker is tried for that may be gone."""
 _ANSWER_SECONDS_MAX = 600.0
 """How long a task waits for an answer. Who waits for the task looks for workers that are gone meanwhile."""
 _PUT_SECONDS_MAX = 60.0
@@ -82,6 +86,14 @@ class Asked:
     """On how many threads each works, or 0 for as many as its worker has."""
 
 
+@dataclass(frozen=True)
+class Where:
+    """What a worker needs to call a host: its worker, and its name."""
+
+    address: str
+    key: str
+
+
 class Host:
     """Something that calls reach from other processes. Each call works on a thread: messages are taken in meanwhile."""
 
@@ -113,6 +125,8 @@ class Host:
 class State:
     """How far a graph is."""
 
+    graph: bytes
+    """What tells it from others."""
     shards: int
     replicas: int
     """How many copies there are of each shard and of the versions, on as many workers."""
@@ -132,13 +146,13 @@ class VersionsHost(Host):
         """Return what the log says as a whole."""
         held: Versions = self._held
         log = held.log
-        return State(log.shards, log.replicas, log.epoch, held.newest, log.options)
+        return State(log.graph, log.shards, log.replicas, log.epoch, held.newest, log.options)
 
-    async def attach(self, copies: list[Actor]) -> int:
+    async def attach(self, copies: list[Where]) -> int:
         """Let these copies have all versions from now on; returns the epoch that begins so."""
         held: Versions = self._held
 
-        def put(copy: Actor, start: int, said: bytes) -> None:
+        def put(copy: Where, start: int, said: bytes) -> None:
             _result(_call(copy, "put", start, said), _PUT_SECONDS_MAX)
 
         return await self._work(partial(held.attach, [partial(put, copy) for copy in copies]))
@@ -154,18 +168,18 @@ class CopyHost(Host):
 class ShardHost(Host):
     """A shard, and the way to the others."""
 
-    def __init__(self, name: str, directory: str, shard: int, shards: int, options: Options) -> None:
+    def __init__(self, name: str, directory: str, graph: bytes, shard: int, shards: int, options: Options) -> None:
         # One thread for a superstep, one for a batch, and one for what is short.
-        super().__init__(name, Shard(directory, shard, shards, options), 3)
+        super().__init__(name, Shard(directory, graph, shard, shards, options), 3)
         self._shard = shard
-        self._others: list[Actor] = []
+        self._others: list[Where] = []
         self._inboxes: dict[tuple[str, int], dict[int, tuple[Message, list[float]]]] = {}
         """What others said before each superstep of each kernel, also before it begins here."""
         self._arrived = asyncio.Event()
         self._steps: dict[str, int] = {}
         self._stopped: set[str] = set()
 
-    async def meet(self, shards: list[Actor]) -> None:
+    async def meet(self, shards: list[Where]) -> None:
         """Be told where all shards are."""
         self._others = shards
 
@@ -253,11 +267,11 @@ class ShardHost(Host):
         totals = [math.fsum(same) for same in zip(*(of_shard for _, of_shard in in_order), strict=True)]
         return [message for message, _ in in_order], totals
 
-    async def split(self, cut: int, copies: list[list[Actor]]) -> None:
+    async def split(self, cut: int, copies: list[list[Where]]) -> None:
         """Fill all copies of the shards that this one becomes with what it has at a cut; of itself, if there are as many shards."""
         await self._work(partial(self._split, cut, copies))
 
-    def _split(self, cut: int, copies: list[list[Actor]]) -> None:
+    def _split(self, cut: int, copies: list[list[Where]]) -> None:
         held: Shard = self._held
         for parts in held.parts(cut, len(copies)):
             filling = [_call(copy, "fill", columns) for shard, columns in parts.items() for copy in copies[shard]]
@@ -271,24 +285,22 @@ class ShardHost(Host):
     async def _tell(self, method: str, arguments: dict[int, tuple[Any, ...]]) -> None:
         """Call a method of the hosts of other shards, each with its arguments."""
 
-        def called(shard: int) -> Any:
+        worker = get_worker()
+
+        def called(shard: int) -> Awaitable[Any]:
             other = self._others[shard]
             here = _HERE.get(other.key)
-            return getattr(here, method)(*arguments[shard]) if here else _Remote(other).begin(method, *arguments[shard])
+            return getattr(here, method)(*arguments[shard]) if here else _ask(worker, other, method, *arguments[shard])
 
-        await asyncio.gather(*(_awaited(called(shard)) for shard in arguments))
-
-
-async def _awaited(answer: Any) -> Any:
-    return await answer
+        await asyncio.gather(*(called(shard) for shard in arguments))
 
 
 @dataclass(frozen=True)
 class Hosts:
     """Where a graph is: what a task on any worker needs to change it."""
 
-    versions: Actor
-    copies: list[list[Actor]]
+    versions: Where
+    copies: list[list[Where]]
     """Of each shard; the first one answers questions."""
     epoch: int
     weighted: bool
@@ -321,7 +333,7 @@ class Hosts:
             _call(copy, "stage", batch, self.epoch, operation, part) for shard, part in mine.items() for copy in self.copies[shard]
         ]
         since = min(map(_result, staged), default=0)
-        version, entries = _result(_call(self.versions, "commit", batch, edges, self.epoch, list(mine), since))
+        version, entries = _result(_call(self.versions, "commit", batch, edges, self.epoch, list(mine), since, len(self.copies)))
         # Copies are asked nothing, and need no cuts.
         batches = [entry for entry in entries if entry.batch is not None]
         applied = [
@@ -334,26 +346,27 @@ class Hosts:
         return version, edges
 
 
-def _call(host: Actor, method: str, *arguments: Any) -> Any:
+def _call(where: Where, method: str, *arguments: Any) -> Any:
     """Begin a call of a host, from a thread of any process."""
-    here = _HERE.get(host.key)
+    here = _HERE.get(where.key)
     if here is not None:
         return partial(here.call_here, method, *arguments)
-    return _Remote(host).begin("call", method, *arguments)
+    worker = get_worker()
+    loop: Any = worker.loop
+    return asyncio.run_coroutine_threadsafe(_ask(worker, where, "call", method, *arguments), loop.asyncio_loop)
 
 
-class _Remote:
-    """A host elsewhere, as a worker calls it."""
-
-    def __init__(self, host: Actor) -> None:
-        self._host = host
-
-    def begin(self, method: str, *arguments: Any) -> Any:
-        """Begin a call of a host's method. It fails if the host's worker is gone."""
-        begin = getattr(self._host, method)
-        # Else Dask waits for the actor to come back. What it held is opened by another one then.
-        self._host._future = None
-        return begin(*arguments)
+async def _ask(worker: Worker, where: Where, method: str, *arguments: Any) -> Any:
+    """Call a host elsewhere. It fails soon if the host or its worker is gone, for which the call of a Dask actor waits."""
+    comm = await worker.rpc.connect(where.address, timeout=_CONNECT_SECONDS_MAX)
+    try:
+        call: dict[str, Any] = {"actor": where.key, "function": method, "args": [to_serialize(one) for one in arguments], "kwargs": {}}
+        reply = await send_recv(comm, op="actor_execute", **call)
+    finally:
+        worker.rpc.reuse(where.address, comm)
+    if reply["status"] != "OK":
+        raise reply["exception"]
+    return reply["result"]
 
 
 def _result(call: Any, seconds: float = _ANSWER_SECONDS_MAX) -> Any:
@@ -365,6 +378,11 @@ def remove_at(path: str, names: list[str]) -> None:
     """Remove, on a worker, directories of shards that no graph has any more, if they are there."""
     for name in names:
         shutil.rmtree(os.path.join(path, name), ignore_errors=True)
+
+
+def has_files(path: str) -> bool:
+    """Return, on a worker, whether a path is there and no empty folder."""
+    return os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path))
 
 
 def put_away_at(path: str, name: str) -> None:
@@ -383,18 +401,23 @@ class Found:
     """The files of versions by name: the epoch and the length of each, and how many copies there are to be; or what is wrong."""
     shards: list[str]
     """Directories of shards."""
+    is_other: bool
+    """Whether something else is there than a graph in shards."""
 
 
 def found_at(path: str) -> Found:
     """Return what a worker sees of a graph."""
-    names = sorted(os.listdir(path)) if os.path.isdir(path) else []
+    if not os.path.isdir(path):
+        return Found({}, [], os.path.lexists(path))
+    names = sorted(os.listdir(path))
     logs: dict[str, tuple[int, int, int] | str] = {}
     for name in names:
         if re.fullmatch(r"versions(-copy-\d+)?", name):
             try:
                 log = Log.read(os.path.join(path, name))
                 logs[name] = log.epoch, log.end, log.replicas
-            except CorruptionError as error:
+            except (CorruptionError, IoError) as error:
                 logs[name] = str(error)
     shards = [name for name in names if re.fullmatch(r"shard-\d+-of-\d+(-copy-\d+)?", name)]
-    return Found(logs, [name for name in shards if os.path.exists(os.path.join(path, name, "applied"))])
+    shards = [name for name in shards if os.path.exists(os.path.join(path, name, "applied"))]
+    return Found(logs, shards, bool(names) and not logs and not shards and "manifest.toml" in names)

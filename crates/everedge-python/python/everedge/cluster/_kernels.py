@@ -15,7 +15,7 @@ import numpy.typing as npt
 from everedge._columns import told
 from everedge._errors import InvalidInputError
 from everedge._reports import RunReport
-from everedge._values import Vertices
+from everedge._values import Components, Scalar, Values, Vertices
 from everedge.cluster._host import Asked, Ending
 from everedge.cluster._places import Cut, Places
 from everedge.cluster._shard import Question
@@ -45,6 +45,29 @@ class ClusterReport(RunReport):
     """What shards said to others before each superstep, and after the last."""
     tries: int = 1
     """How often it was begun: more than once if a worker went away."""
+
+
+class ClusterValues(Values[Scalar]):
+    """What a kernel over shards says about each vertex."""
+
+    @property
+    def report(self) -> ClusterReport:
+        """How it ran."""
+        return _report_of(super().report)
+
+
+class ClusterComponents(Components):
+    """The component of each vertex, as shards have found them."""
+
+    @property
+    def report(self) -> ClusterReport:
+        """How it ran."""
+        return _report_of(super().report)
+
+
+def _report_of(report: RunReport) -> ClusterReport:
+    assert isinstance(report, ClusterReport)
+    return report
 
 
 @dataclass

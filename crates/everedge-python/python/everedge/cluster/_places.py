@@ -19,19 +19,23 @@ from everedge._errors import (
     ClosedError,
     CorruptionError,
     EveredgeError,
+    InUseError,
     InvalidInputError,
     IoError,
     NotAGraphError,
     PoisonedError,
 )
 from everedge.cluster._errors import ShardLostError, StaleError
-from everedge.cluster._host import CopyHost, Found, Hosts, ShardHost, State, VersionsHost, found_at, put_away_at, remove_at
+from everedge.cluster._host import CopyHost, Found, Hosts, ShardHost, State, VersionsHost, Where, found_at, put_away_at, remove_at
 from everedge.cluster._options import Options
 
 Answer = TypeVar("Answer")
 
 LOOK_SECONDS = 0.5
 """How long an answer is waited for until somebody looks whether its worker is still there."""
+
+
+_IN_USE_SECONDS = 5.0
 
 
 @dataclass(eq=False)
@@ -42,6 +46,11 @@ class Place:
     actor: Actor
     address: str
     name: str
+
+    @property
+    def where(self) -> Where:
+        """What a worker needs to call it."""
+        return Where(self.address, str(self.actor.key))
 
 
 @dataclass(frozen=True)
@@ -82,13 +91,24 @@ class Places:
         """Of each shard; the first answers questions, and each gets all batches."""
 
     def open(
-        self, shards: int | None, replicas: int | None, given: dict[str, Any], create: Options, *, gives_up_lost: bool
+        self,
+        shards: int | None,
+        replicas: int | None,
+        given: dict[str, Any],
+        create: Options,
+        *,
+        gives_up_lost: bool,
+        creates: bool,
     ) -> None:
         """Open the actors, or create the graph."""
         found = self._survey()
         if not found:
             raise InvalidInputError("the client has no workers: start some, and try again")
+        if any(one.is_other for one in found.values()):
+            raise NotAGraphError(f"`{self.path}` is something else than a graph in shards: name another directory")
         is_new = not any(one.logs for one in found.values())
+        if is_new and not creates:
+            raise NotAGraphError(f"no worker has a graph in shards at `{self.path}`")
         try:
             if is_new:
                 self._create(found, shards or len(found), replicas or 1, create)
@@ -96,7 +116,9 @@ class Places:
                 self._open_versions(found, None if not gives_up_lost else 0)
                 self._check(shards, replicas, given)
             for shard in range(self.shard_count):
-                self.copies.append([self._open_shard(shard, found)])
+                # Also where an earlier creation did not come to its end.
+                is_new = self.state.newest == 0 and not any(_name_of(shard, self.shard_count) in one.shards for one in found.values())
+                self.copies.append([self._create_shard(shard, found) if is_new else self._open_shard(shard, found)])
             self._drop_needless()
             self.call_every("forget_all")
             if not gives_up_lost:
@@ -150,8 +172,8 @@ class Places:
     @property
     def hosts(self) -> Hosts:
         """What a task needs to change the graph."""
-        copies = [[place.actor for place in copies] for copies in self.copies]
-        return Hosts(self.versions.actor, copies, self.state.epoch, self.state.options.weighted)
+        copies = [[place.where for place in copies] for copies in self.copies]
+        return Hosts(self.versions.where, copies, self.state.epoch, self.state.options.weighted)
 
     def all(self, method: str, *arguments: Any, idle: Callable[[], object] | None = None) -> list[Any]:
         """Call a method of the host of every shard at once; returns their answers. Calls `idle` now and then meanwhile."""
@@ -225,6 +247,11 @@ class Places:
 
     def _recover(self) -> bool:
         lost = self._lost()
+        if self.versions not in lost and self._state().shards != len(self.copies):
+            # It has grown, though the call did not come back.
+            lost = [place for place in self._places() if place in lost or place not in [self.versions, *self.version_copies]]
+            self._given_up.update(lost)
+            self.state = self._state()
         if not lost:
             return False
         self._close([place for place in lost if place in self._given_up])
@@ -235,6 +262,8 @@ class Places:
             self.version_copies = []
             self._open_versions(found, self.state.epoch)
         copies = [[place for place in of_shard if place not in lost] for of_shard in self.copies]
+        if self.shard_count != len(copies):
+            copies = [[] for _ in range(self.shard_count)]
         new: list[Place] = []
         try:
             for shard, of_shard in enumerate(copies):
@@ -274,6 +303,12 @@ class Places:
         while not self._is_complete():
             self._again(self._complete)
 
+    def begin_epoch(self) -> None:
+        """Let no task that is under way commit a batch any more."""
+        with self.asking, self._recovering:
+            self.wait([self.versions.actor.attach([place.where for place in self.version_copies])])
+            self.state = self._state()
+
     def _is_complete(self) -> bool:
         counts = {1 + len(self.version_copies), *map(len, self.copies)}
         return counts == {self.state.replicas}
@@ -301,7 +336,7 @@ class Places:
                 if self._changes != begun or self._lost():
                     raise ShardLostError("a worker went away meanwhile")
                 # Also where only a shard has another copy: no task may send batches to the last ones any more.
-                self.wait([self.versions.actor.attach([place.actor for place in version_copies])])
+                self.wait([self.versions.actor.attach([place.where for place in version_copies])])
                 self.copies, self.version_copies = copies, version_copies
                 new.clear()
                 self._spread()
@@ -330,11 +365,15 @@ class Places:
                     raise ShardLostError(f"`{self.path}`: {error}") from error
                 time.sleep(0.1)
 
-    def grow(self) -> None:
-        """Divide each shard into two. Kernels are answered by those that there are until the new ones are whole."""
+    def grow(self, shards: int) -> None:
+        """Divide each shard into two, so that there are so many. Kernels are answered by those that there are until the new ones are
+        whole.
+        """
+        if self.shard_count == shards:
+            return
         cut = self.cut()
         found = self._survey()
-        state = replace(self.state, shards=2 * self.shard_count)
+        state = replace(self.state, shards=shards)
         # What is left of an earlier growing, before or after its end.
         self._remove(state.shards)
         self._remove(self.shard_count // 2)
@@ -345,22 +384,27 @@ class Places:
                 for name in _names(_name_of(shard, state.shards), self.state.replicas):
                     address = self._chosen(found, new[-1], placed=new)
                     new[-1].append(self._put_shard(shard, name, address, state))
-            actors = [[place.actor for place in copies] for copies in new]
-            self.wait([place.actor.meet([of_shard[0] for of_shard in actors]) for copies in new for place in copies])
-            self.all("split", cut.number, actors)
-            self.wait([self.versions.actor.call("grow", state.shards)])
+            wheres = [[place.where for place in copies] for copies in new]
+            self.wait([place.actor.meet([of_shard[0] for of_shard in wheres]) for copies in new for place in copies])
+            self.all("split", cut.number, wheres)
+            with self.asking, self._recovering:
+                self.wait([self.versions.actor.call("grow", state.shards)])
+                self._release()
+                self._applied = cut.version
+                old, self.copies, self.state = self.copies, new, state
         except BaseException:
-            self._close([place for copies in new for place in copies])
+            # Where the log says that it has grown, and the answer did not come, who sends a batch next opens them again.
+            if self.copies is not new:
+                self._close([place for copies in new for place in copies])
             raise
-        with self.asking:
-            self._release()
-            self._applied = cut.version
-            old, self.copies, self.state = self.copies, new, state
         self._close([place for copies in old for place in copies])
         self._remove(len(old))
 
     def close(self) -> None:
         """Close all shards; what was acknowledged is on disk in any case."""
+        if self.client.status != "running":
+            # Dask lets them go with the client.
+            return
         copies = [place for copies in self.copies for place in copies]
         self._close([*([self.versions] if hasattr(self, "versions") else []), *self.version_copies, *copies])
 
@@ -389,8 +433,8 @@ class Places:
         self.state = self._state()
         self._applied = 0
         self._changes += 1
-        actors = [place.actor for place in self.shards]
-        self.wait([place.actor.meet(actors) for copies in self.copies for place in copies])
+        wheres = [place.where for place in self.shards]
+        self.wait([place.actor.meet(wheres) for copies in self.copies for place in copies])
         self._cut = None
         self.wait([self.versions.actor.call("release_all")])
         self.call_every("release_all")
@@ -441,11 +485,12 @@ class Places:
         """Return the names of copies that are nowhere."""
         return [one for one in _names(name, self.state.replicas) if all(place.name != one for place in places)]
 
+    def _create_shard(self, shard: int, found: dict[str, Found]) -> Place:
+        return self._put_shard(shard, _name_of(shard, self.shard_count), self._chosen(found, []), self.state)
+
     def _open_shard(self, shard: int, found: dict[str, Found]) -> Place:
-        """Open a copy of a shard that has all versions; of a graph without versions, create it."""
+        """Open a copy of a shard that has all versions."""
         name = _name_of(shard, self.shard_count)
-        if self.state.newest == 0 and not any(name in one.shards for one in found.values()):
-            return self._put_shard(shard, name, self._chosen(found, []), self.state)
         for one in _names(name, self.state.replicas):
             if place := self._reopened(shard, one, found, []):
                 return place
@@ -472,9 +517,13 @@ class Places:
             except BaseException:
                 self._close([place])
                 raise
-            if is_only or not is_behind:
+            if not is_behind:
                 return place
             self._close([place])
+            if is_only:
+                raise CorruptionError(
+                    f"`{self._path(name)}` has version {version}, and lacks later ones that are acknowledged: restore it from a copy"
+                )
         return None
 
     def _copied(self, shard: int, name: str, found: dict[str, Found], others: list[Place]) -> Place:
@@ -483,9 +532,9 @@ class Places:
         self.client.run(put_away_at, self.path, name, workers=[address])
         place = self._put_shard(shard, name, address, self.state)
         try:
-            actors: list[list[Actor]] = [[] for _ in range(self.shard_count)]
-            actors[shard].append(place.actor)
-            self.wait([others[0].actor.split(self.cut().number, actors)])
+            wheres: list[list[Where]] = [[] for _ in range(self.shard_count)]
+            wheres[shard].append(place.where)
+            self.wait([others[0].actor.split(self.cut().number, wheres)])
         except BaseException:
             self._close([place])
             raise
@@ -522,9 +571,22 @@ class Places:
 
     def _put_shard(self, shard: int, name: str, address: str, state: State) -> Place:
         directory = self._path(name)
-        return self._put(ShardHost, name, address, directory, shard, state.shards, state.options)
+        return self._put(ShardHost, name, address, directory, state.graph, shard, state.shards, state.options)
 
     def _put(self, host: type, name: str, address: str, *arguments: Any) -> Place:
+        """Make an actor; what it opens may be in use for a moment, by one of a client that is gone."""
+        until = time.monotonic() + min(self._wait, _IN_USE_SECONDS)
+        while True:
+            try:
+                return self._put_once(host, name, address, *arguments)
+            except InUseError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
+            except TimeoutError as error:
+                raise ShardLostError(f"the worker {address} did not open `{self._path(name)}` within {self._wait} s") from error
+
+    def _put_once(self, host: type, name: str, address: str, *arguments: Any) -> Place:
         self._count += 1
         key = f"{self._token}-{name}-{self._count}"
         future = self.client.submit(

@@ -5,10 +5,12 @@ It knows nothing of Dask, nor of where the other shards are: `everedge.cluster._
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shutil
 import threading
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +22,7 @@ from everedge import _native
 from everedge._errors import ClosedError, CorruptionError, InvalidInputError, NotAGraphError
 from everedge._graph import Graph
 from everedge._snapshot import Snapshot
-from everedge.cluster._durable import make_directory, write_whole
+from everedge.cluster._durable import make_directory, replacing, write_whole
 from everedge.cluster._options import Options
 from everedge.cluster._staging import Applied, Columns, Operation, Staged, Staging, aligned, checked
 from everedge.cluster._versions import Entry
@@ -84,13 +86,14 @@ class Shard:
     Vertices v with `v mod shards = shard` are its own. Its graph has every edge with an end among them.
     """
 
-    def __init__(self, directory: str, shard: int, shards: int, options: Options) -> None:
-        """Open a shard, or create it."""
+    def __init__(self, directory: str, graph: bytes, shard: int, shards: int, options: Options) -> None:
+        """Open a shard of a graph, or create it."""
         self.shard = shard
         self.shards = shards
         self._directory = directory
+        self._weighted = options.weighted
         make_directory(directory)
-        self._applied = Applied(os.path.join(directory, "applied"))
+        self._applied = Applied(os.path.join(directory, "applied"), graph, shard, shards)
         self._graph = _opened(os.path.join(directory, "graph"), options, is_new=self._applied.is_empty)
         try:
             self._staging = Staging(os.path.join(directory, "staged"))
@@ -186,6 +189,36 @@ class Shard:
             divided = _native.divided(*columns, shards)
             yield {shard: divided[shard] for shard in becomes if divided[shard][0].size}
 
+    def own_edges(self, cut: int) -> Iterator[Columns]:
+        """Return the edges of a cut that begin at its vertices, some at a time; an undirected one begins at the smaller end."""
+        import pyarrow
+
+        for batch in pyarrow.RecordBatchReader.from_stream(self._cut(cut).snapshot):
+            src = batch["src"].to_numpy()
+            own = src % self.shards == self.shard
+            weights = batch["weight"].to_numpy()[own] if "weight" in batch.schema.names else None
+            yield src[own], batch["dst"].to_numpy()[own], weights
+
+    def edge_count(self, cut: int) -> int:
+        """Return how many these are."""
+        return sum(src.size for src, _, _ in self.own_edges(cut))
+
+    def write_parquet(self, cut: int, folder: str) -> int:
+        """Write them to a file of its own in a folder, durably; returns how many they are."""
+        import pyarrow
+        import pyarrow.parquet
+
+        make_directory(folder)
+        columns = [("src", pyarrow.uint32()), ("dst", pyarrow.uint32())]
+        schema = pyarrow.schema(columns + [("weight", pyarrow.float32())] * self._weighted)
+        path = os.path.join(folder, f"part-{self.shard:05}.parquet")
+        edges = 0
+        with replacing(path) as part, pyarrow.parquet.ParquetWriter(part, schema, compression="zstd") as file:
+            for own in self.own_edges(cut):
+                edges += own[0].size
+                file.write_batch(pyarrow.record_batch([column for column in own if column is not None], schema=schema))
+        return edges
+
     def release_all(self) -> None:
         """Give all cuts up."""
         for cut in list(self._cuts):
@@ -251,7 +284,7 @@ class Shard:
         threads: int,
     ) -> tuple[list[Message], list[float]]:
         """Begin to answer a kernel, anew or before the superstep that was saved; returns what it says to each shard, and its sums."""
-        known = None if saved is None else (saved[1], np.load(self._save_path(*saved)))
+        known = None if saved is None else (saved[1], np.load(io.BytesIO(self._read_save(*saved))))
         run, (messages, sums) = self._shared(cut).begin(question, whole, known, threads)
         with self._lock:
             self._works[name] = Work(cut, run)
@@ -273,12 +306,29 @@ class Shard:
         """
         file = io.BytesIO()
         np.save(file, self.values(name))
-        write_whole(self._save_path(saves, step), [file.getbuffer()])
-        for old in self.saved(saves)[:-_SAVES_MAX]:
+        values = file.getbuffer()
+        write_whole(self._save_path(saves, step), [values, memoryview(zlib.crc32(values).to_bytes(4, "little"))])
+        for old in self._steps(saves)[:-_SAVES_MAX]:
             os.unlink(self._save_path(saves, old))
 
     def saved(self, saves: str) -> list[int]:
-        """Return the supersteps before which it has saved under a name, ascending."""
+        """Return the supersteps before which it has saved under a name, ascending, but for those whose file is damaged."""
+        whole = []
+        for step in self._steps(saves):
+            with contextlib.suppress(OSError, CorruptionError):
+                self._read_save(saves, step)
+                whole.append(step)
+        return whole
+
+    def _read_save(self, saves: str, step: int) -> bytes:
+        path = self._save_path(saves, step)
+        with open(path, "rb") as file:
+            said = file.read()
+        if len(said) < 4 or zlib.crc32(said[:-4]) != int.from_bytes(said[-4:], "little"):
+            raise CorruptionError(f"`{path}`: the checksum does not fit what was saved: ask the kernel again")
+        return said[:-4]
+
+    def _steps(self, saves: str) -> list[int]:
         files = [file for file in os.listdir(self._directory) if file.startswith(f"{saves}-") and file.endswith(".npy")]
         return sorted(int(file.removeprefix(f"{saves}-").removesuffix(".npy")) for file in files)
 
@@ -297,7 +347,7 @@ class Shard:
 
     def forget(self, saves: str) -> None:
         """Give up what was saved under a name."""
-        for step in self.saved(saves):
+        for step in self._steps(saves):
             os.unlink(self._save_path(saves, step))
 
     def staged(self) -> list[str]:

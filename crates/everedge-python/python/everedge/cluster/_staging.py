@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from everedge import _native
 from everedge._errors import CorruptionError, InvalidInputError
 from everedge.cluster._durable import append, make_directory, sync_directory, write_whole
 
@@ -26,11 +28,16 @@ _HEAD = struct.Struct("<8sIBBHQ")
 """Magic number, epoch, operation, whether there are weights, 0, edges."""
 _CHECKSUM = struct.Struct("<I")
 """Of the head and of the edges after it."""
+_NAME = re.compile(r"[0-9a-f]{32}-[0-9a-f]{16}")
+"""What `called` gives."""
 _MAGIC = b"edgstage"
 _OPERATIONS: tuple[Operation, ...] = ("add", "delete")
 _APPLIED = struct.Struct("<QQI")
 """A version, how many updates a graph that has it has taken at least, and the checksum of both."""
 _APPLIED_BYTES_MAX = 1 << 20
+_OF_SHARD = struct.Struct("<8s16sIII")
+"""What the file of these begins with: a magic number, the graph, the shard, how many there are, and the checksum of all before."""
+_SHARD_MAGIC = b"edgshard"
 
 
 @dataclass(frozen=True)
@@ -57,9 +64,7 @@ class Staging:
 
     def __iter__(self) -> Iterator[str]:
         """Return the names of the batches that are staged."""
-        for name in os.listdir(self._directory):
-            if not name.endswith(".part"):
-                yield name
+        yield from filter(_NAME.fullmatch, os.listdir(self._directory))
 
     def __contains__(self, batch: str) -> bool:
         return os.path.exists(self._path(batch))
@@ -90,10 +95,18 @@ class Staging:
     def drop_older(self, epoch: int, but: set[str]) -> None:
         """Give up what was staged before an epoch."""
         for name in self:
-            # What is gone was applied meanwhile.
-            with contextlib.suppress(FileNotFoundError):
-                if name not in but and self.get(name).epoch < epoch:
-                    self.drop(name)
+            if name in but:
+                continue
+            try:
+                is_old = self.get(name).epoch < epoch
+            except FileNotFoundError:
+                # It was applied meanwhile.
+                continue
+            except CorruptionError:
+                # It is of no version.
+                is_old = True
+            if is_old:
+                self.drop(name)
 
     def _path(self, batch: str) -> str:
         return os.path.join(self._directory, batch)
@@ -124,29 +137,49 @@ class Applied:
     batch is in it.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, graph: bytes, shard: int, shards: int) -> None:
+        """Open the file, or create it. Raises `CorruptionError` if it is of another shard."""
         self._path = path
+        body = struct.pack("<8s16sII", _SHARD_MAGIC, graph, shard, shards)
+        self._head = body + struct.pack("<I", zlib.crc32(body))
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-        sync_directory(os.path.dirname(path))
+        try:
+            sync_directory(os.path.dirname(path))
+            head = os.pread(self._file, _OF_SHARD.size, 0)
+            if len(head) < _OF_SHARD.size:
+                # It was not created to its end.
+                os.ftruncate(self._file, 0)
+                append(self._file, path, self._head)
+            elif head != self._head:
+                raise CorruptionError(f"`{path}` is {self._said_by(head)}, not of shard {shard} of {shards}: restore it from a copy")
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    @staticmethod
+    def _said_by(head: bytes) -> str:
+        magic, _, shard, shards, checksum = _OF_SHARD.unpack(head)
+        is_whole = magic == _SHARD_MAGIC and zlib.crc32(head[:-4]) == checksum
+        return f"of shard {shard} of {shards}, perhaps of another graph" if is_whole else "damaged"
 
     def version(self, updates: int) -> int:
         """Return the version of a graph that has taken so many updates. What is after a record that was torn is cut off.
 
         Raises `CorruptionError` if the graph has taken fewer than it had.
         """
-        records = os.pread(self._file, os.fstat(self._file).st_size, 0)
+        records = os.pread(self._file, os.fstat(self._file).st_size, _OF_SHARD.size)
         found: list[tuple[int, int]] = []
         for start in range(0, len(records) - _APPLIED.size + 1, _APPLIED.size):
             version, least, checksum = _APPLIED.unpack_from(records, start)
             if checksum != zlib.crc32(records[start : start + _APPLIED.size - 4]):
                 if start + 2 * _APPLIED.size <= len(records):
                     raise CorruptionError(
-                        f"`{self._path}`: the record at byte {start} is damaged, and others come after it: restore the shard's"
+                        f"`{self._path}`: the record at byte {_OF_SHARD.size + start} is damaged, and others come after it: restore the shard's"
                         " directory from a copy"
                     )
                 break
             found.append((version, least))
-        os.ftruncate(self._file, len(found) * _APPLIED.size)
+        os.ftruncate(self._file, _OF_SHARD.size + len(found) * _APPLIED.size)
         if found and updates < found[-1][1] - 1:
             raise CorruptionError(
                 f"`{self._path}`: the shard's graph had taken {found[-1][1] - 1} updates, and has {updates} now: restore the shard's"
@@ -160,7 +193,7 @@ class Applied:
     @property
     def is_empty(self) -> bool:
         """Whether no version was ever begun."""
-        return os.fstat(self._file).st_size == 0
+        return os.fstat(self._file).st_size == _OF_SHARD.size
 
     def begin(self, version: int, updates: int) -> None:
         """Note, durably, that a version is about to be applied to a graph that has taken so many updates."""
@@ -179,7 +212,7 @@ class Applied:
     def _begin_anew(self, updates: int) -> None:
         """Keep the last version only."""
         last = self.version(updates)
-        write_whole(self._path, [memoryview(_record(last, updates))])
+        write_whole(self._path, [memoryview(self._head), memoryview(_record(last, updates))])
         file = os.open(self._path, os.O_RDWR | os.O_APPEND)
         os.close(self._file)
         self._file = file
@@ -187,13 +220,7 @@ class Applied:
 
 def fingerprint(operation: Operation, columns: Columns) -> str:
     """Return 16 hexadecimal digits of what a batch does: the same for the same edges in any order."""
-    src, dst, weights = columns
-    wide = src.astype(np.uint64)
-    sums = [wide.sum(), dst.sum(dtype=np.uint64), (wide * dst).sum(), (wide * wide).sum()]
-    if weights is not None:
-        bits = weights.view(np.uint32)
-        sums += [bits.sum(dtype=np.uint64), (wide * bits).sum()]
-    said = f"{operation} {src.size} {' '.join(str(int(one)) for one in sums)}"
+    said = f"{operation} {columns[0].size} {_native.fingerprint(*columns)}"
     return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
 
 

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from io import FileIO
+from uuid import uuid4
 
 from everedge._errors import CorruptionError, InUseError, InvalidInputError, IoError, PoisonedError
 from everedge.cluster._durable import append, make_directory, replace_end, sync_directory
@@ -27,6 +28,7 @@ graph was made.
 _CHECKSUM = struct.Struct("<I")
 _EPOCH, _BATCH, _SHARDS = 0, 1, 2
 _FORMAT = 1
+_SECTOR_BYTES = 512
 _NO_BATCH = "0" * 32 + "-" + "0" * 16
 Put = Callable[[int, bytes], object]
 """Writes, durably, what the log has from a byte on, in place of what a copy of it has there."""
@@ -52,7 +54,7 @@ def called(name: str, fingerprint: str) -> str:
 
     So two of one name that do not do the same are never mixed.
     """
-    return f"{hashlib.blake2b(name.encode(), digest_size=16).hexdigest()}-{fingerprint}"
+    return f"{hashlib.blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}-{fingerprint}"
 
 
 @dataclass
@@ -61,6 +63,8 @@ class Log:
 
     options: Options = field(default_factory=Options)
     replicas: int = 1
+    graph: bytes = bytes(16)
+    """What tells the graph from others."""
     shards: int = 0
     """How many shards the graph has; 0 in a log that was not created to its end."""
     base: int = 0
@@ -75,8 +79,13 @@ class Log:
     @classmethod
     def read(cls, path: str) -> Log:
         """Read a log, up to a record that was not written to its end. Raises `CorruptionError`."""
-        with open(path, "rb") as file:
-            said = file.read()
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise CorruptionError(f"`{path}` is no file: restore it from a copy that has all versions")
+        try:
+            with open(path, "rb") as file:
+                said = file.read()
+        except OSError as error:
+            raise IoError(f"cannot read `{path}`: {error}: see to the disk") from error
         log = cls()
         while log.end < len(said):
             head, rest = said[log.end : log.end + _HEAD.size], log.end + _HEAD.size
@@ -89,12 +98,22 @@ class Log:
             if is_whole and size and len(more) < size + _CHECKSUM.size:
                 break
             if not is_whole or (size and zlib.crc32(more[:size]) != _CHECKSUM.unpack(more[size:])[0]):
+                if log._is_torn(said):
+                    break
                 raise CorruptionError(
                     f"`{path}`: the record at byte {log.end} is damaged: restore the file from a copy that has all versions"
                 )
             log._take(path, version, epoch, kind, f"{name.hex()}-{does.hex()}", edges, more[:size])
             log.end = rest + len(more)
         return log
+
+    def _is_torn(self, said: bytes) -> bool:
+        """Return whether what is after the whole records is one that a crash cut short: a sector of it was not written, and reads zero."""
+        end = len(said)
+        if end - self.end > _HEAD.size + self.shards // 8 + 1 + _CHECKSUM.size:
+            return False
+        sectors = range(self.end // _SECTOR_BYTES * _SECTOR_BYTES + _SECTOR_BYTES, end, _SECTOR_BYTES)
+        return any(not any(said[self.end : sector]) or not any(said[sector:end]) for sector in sectors)
 
     def _take(self, path: str, version: int, epoch: int, kind: int, batch: str, edges: int, more: bytes) -> None:
         self.epoch = max(self.epoch, epoch)
@@ -107,6 +126,7 @@ class Log:
                 if said["format"] != _FORMAT:
                     raise CorruptionError(f"`{path}` has format {said['format']}, this everedge reads {_FORMAT}: use a newer one")
                 self.options, self.replicas = Options(**said["options"]), said["replicas"]
+                self.graph = bytes.fromhex(said["graph"])
 
     def add(self, version: int, batch: str, owners: int) -> None:
         """Take in a batch that has a version."""
@@ -168,7 +188,13 @@ class Versions:
                     " nothing was ever added to the graph, remove the directory"
                 )
             self._log.shards, self._log.options, self._log.replicas = created
-            made = {"format": _FORMAT, "options": asdict(self._log.options), "replicas": self._log.replicas}
+            self._log.graph = uuid4().bytes
+            made = {
+                "format": _FORMAT,
+                "graph": self._log.graph.hex(),
+                "options": asdict(self._log.options),
+                "replicas": self._log.replicas,
+            }
             self._append(_SHARDS, 0, _NO_BATCH, self._log.shards, json.dumps(made).encode())
         self._log.epoch += 1
         self._append(_EPOCH, 0, _NO_BATCH, 0)
@@ -223,15 +249,19 @@ class Versions:
                 found[batch] = version
         return found
 
-    def commit(self, batch: str, edges: int, epoch: int, owners: list[int], since: int) -> tuple[int, list[Entry]]:
-        """Give a batch that all its owners have staged the next version, durably; the one it has if it was committed before.
+    def commit(
+        self, batch: str, edges: int, epoch: int, owners: list[int], since: int, shards: int
+    ) -> tuple[int, list[Entry]]:
+        """Give a batch that all its owners, of so many shards, have staged the next version, durably; the one it has if it was committed
+        before.
 
-        Returns also what comes after the version `since`. Raises `StaleError` if it was staged in an earlier epoch.
+        Returns also what comes after the version `since`. Raises `StaleError` if it was staged in an earlier epoch, or for another
+        number of shards.
         """
         with self._lock:
             version = self.committed(batch)
             if version is None:
-                if epoch != self._log.epoch:
+                if epoch != self._log.epoch or shards != self._log.shards:
                     raise StaleError("the graph was opened anew since the batch was sent: send it again")
                 version = self.newest + 1
                 bits = sum(1 << shard for shard in owners)
