@@ -227,8 +227,8 @@ def supersteps(found: Found) -> str:
     words = (
         "In a superstep each shard works on its own vertices, and then tells the others what they need to know of those"
         f" that they see as the ends of their edges. At most that was {charts.sized(max(most.bytes_sent))} in one superstep,"
-        " all shards together. A search says little, for it names only vertices that it has just met; components and cores"
-        " fall silent as they come to an end."
+        " all shards together. A search says little, for it names only vertices that it has just met. Of cores fewer"
+        " change with each superstep; components are told whenever two groups of shards are joined, and all at the end."
     )
     steps = [
         Steps(

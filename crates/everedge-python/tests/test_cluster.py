@@ -7,6 +7,8 @@ import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -522,3 +524,228 @@ def test_a_shard_that_no_worker_has_is_named(client: Client, tmp_path: Path) -> 
     (tmp_path / "g" / "versions").rename(tmp_path / "versions")
     with pytest.raises(everedge.NotAGraphError, match="versions"):
         everedge.cluster.Graph(client, tmp_path / "g")
+
+
+def test_a_shard_that_goes_away_is_waited_for_and_named(killable: Client, tmp_path: Path) -> None:
+    """Also in the session that has made the graph: no empty shard takes its place."""
+    wait_for_both(killable)
+    with everedge.cluster.Graph(killable, tmp_path / "g", shards=2, wait=2) as graph:
+        graph.add_edges([0, 1, 2, 3], [1, 2, 3, 4])
+        address = next(place.address for place in graph._open.shards if place.address != graph._open.versions.address)
+        (name,) = [place.name for place in graph._open.shards if place.address == address]
+        (tmp_path / "g" / name).rename(tmp_path / "away")
+        os.kill(killable.run(os.getpid)[address], signal.SIGKILL)
+        for _ in range(2):
+            with pytest.raises(everedge.cluster.ShardLostError, match=name):
+                graph.bfs(source=0)
+            with pytest.raises(everedge.cluster.ShardLostError, match=name):
+                graph.add_edges([4], [5])
+        assert not (tmp_path / "g" / name).exists()
+        (tmp_path / "away").rename(tmp_path / "g" / name)
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3, 4: 4}
+        assert graph.add_edges([4], [5]) == 2
+    wait_for_both(killable)
+
+
+def test_growing_that_is_interrupted_after_it_counts_goes_on(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from everedge.cluster import _places
+
+    def interrupt(self: Any) -> None:
+        raise KeyboardInterrupt
+
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2) as graph:
+        graph.add_edges([0, 1, 2], [1, 2, 3])
+        monkeypatch.setattr(_places.Places, "_release", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            graph.grow()
+        monkeypatch.undo()
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3}
+        assert graph.add_edges([3], [4]) == 2
+        assert (graph.num_shards, graph.bfs(source=0).to_dict()) == (4, {0: 0, 1: 1, 2: 2, 3: 3, 4: 4})
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert (graph.num_shards, graph.version, graph.num_edges) == (4, 2, 4)
+
+
+@pytest.mark.parametrize("layout", ["adjacency", "pma", "blocks"])
+def test_of_parallel_edges_the_newest_goes_first_after_growing(client: Client, tmp_path: Path, layout: Any) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=1, weighted=True, layout=layout) as graph:
+        graph.add_edges([0, 0, 0, 0], [1, 1, 1, 1], [47, 40, 33, 1])
+        for nearest in (33, 40, 47):
+            graph.delete_edges([0], [1])
+            graph.grow()
+            assert graph.sssp(source=0)[1] == nearest
+
+
+def test_batches_of_one_name_are_told_apart(client: Client, tmp_path: Path) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g", weighted=True) as graph:
+        graph.add_edges([1, 1], [0, 3], [1, 1], name="ends")
+        graph.add_edges([2, 3], [3, 2], [0.5, 9], name="weights")
+        for src, dst, weight, name in (([1, 1], [1, 2], [1, 1], "ends"), ([2, 3], [3, 2], [9, 0.5], "weights")):
+            with pytest.raises(everedge.InvalidInputError, match="another name"):
+                graph.add_edges(src, dst, weight, name=name)
+        assert graph.add_edges([3, 2], [2, 3], [9, 0.5], name="weights") == 2
+        with pytest.raises(everedge.InvalidInputError, match="is a text"):
+            graph.add_edges([0], [1], [1], name=5)  # type: ignore[arg-type]
+
+
+def test_what_is_read_once_is_read_whole(client: Client, tmp_path: Path) -> None:
+    edges = [(0, 1), (1, 2), (2, 3)]
+    table = pyarrow.table({"src": [0, 1, 2], "dst": [1, 2, 3]})
+    for number, source in enumerate(
+        (zip([0, 1, 2], [1, 2, 3], strict=True), iter(edges), (edge for edge in edges), table.to_reader())
+    ):
+        with everedge.cluster.Graph(client, tmp_path / str(number)) as graph:
+            assert graph.ingest(source).edges == 3
+            assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2, 3: 3}
+
+
+def test_a_folder_is_read_as_other_programs_read_it(client: Client, tmp_path: Path) -> None:
+    table = pyarrow.table({"src": [0, 1], "dst": [1, 2]})
+    for name in ("a.parquet", "below/b.PARQUET", "_temporary/0/a.parquet", ".hidden.parquet", "_delta_log/x.parquet"):
+        (tmp_path / "folder" / name).parent.mkdir(parents=True, exist_ok=True)
+        pyarrow.parquet.write_table(table, tmp_path / "folder" / name)
+    (tmp_path / "folder" / "_SUCCESS").touch()
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert graph.ingest(tmp_path / "folder").edges == 4
+        (tmp_path / "folder" / "c.parquet.gz").touch()
+        with pytest.raises(everedge.FileError, match=r"c\.parquet\.gz"):
+            graph.ingest(tmp_path / "folder")
+        for missing in ("no.parquet", "s3://bucket/edges"):
+            with pytest.raises(everedge.FileError, match=missing):
+                graph.ingest(missing)
+    one = one_graph(directed=True)
+    one.add_edges([0, 1], [1, 2])
+    with one.snapshot() as snapshot:
+        snapshot.export(tmp_path / "export", format="parquet")
+    with everedge.cluster.Graph(client, tmp_path / "h") as graph:
+        assert graph.ingest(tmp_path / "export").edges == 2
+
+
+def test_weights_are_read_or_refused(client: Client, tmp_path: Path) -> None:
+    dataframes = pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame({"src": [0, 1, 2], "dst": [1, 2, 0], "weight": [3, 4, 5]})
+    pyarrow.parquet.write_table(pyarrow.table(frame), tmp_path / "f.parquet")
+    sources = (frame, dataframes.from_pandas(frame, npartitions=2), tmp_path / "f.parquet")
+    with (
+        everedge.cluster.Graph(client, tmp_path / "g") as graph,
+        everedge.cluster.Graph(client, tmp_path / "w", weighted=True) as weighted,
+    ):
+        for source in sources:
+            with pytest.raises(everedge.InvalidInputError, match="no weights"):
+                graph.ingest(source)
+            weighted.ingest(source)
+            assert weighted.sssp(source=0).to_dict() == {0: 0, 1: 3, 2: 7}
+            weighted.ingest(source, delete=True)
+        with pytest.raises(everedge.FileError, match="no column 'from', only src, dst, weight"):
+            weighted.ingest(frame, src="from")
+
+
+def test_a_graph_that_cannot_be_is_not_made(client: Client, tmp_path: Path) -> None:
+    options: list[dict[str, Any]] = [{"layout": "x"}, {"medium": "dram"}, {"directed": "yes"}, {"wait": -1}, {"replicas": 0}]
+    for given in options:
+        with pytest.raises(everedge.InvalidInputError, match=next(iter(given))):
+            everedge.cluster.Graph(client, tmp_path / "g", **given)
+    with pytest.raises(everedge.InvalidInputError, match="own disks"):
+        everedge.cluster.Graph(client, "s3://bucket/g")
+    with pytest.raises(everedge.NotAGraphError, match="no worker has a graph"):
+        everedge.cluster.Graph(client, tmp_path / "g", create=False)
+    with everedge.Graph(tmp_path / "one") as one:
+        one.add_edges([0], [1])
+    (tmp_path / "file").touch()
+    for name in ("one", "file"):
+        with pytest.raises(everedge.NotAGraphError, match="something else"):
+            everedge.cluster.Graph(client, tmp_path / name)
+    assert not (tmp_path / "g").exists()
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        graph.add_edges([0], [1])
+        with pytest.raises(everedge.InvalidInputError, match="threads"):
+            graph.pagerank(threads=-1)
+    with everedge.cluster.Graph(client, tmp_path / "g", create=False) as graph:
+        assert graph.version == 1
+
+
+def test_a_client_that_is_closed_first_and_a_graph_that_is_forgotten(client: Client, tmp_path: Path) -> None:
+    with Client(client.scheduler.address, set_as_default=False) as other:
+        graph = everedge.cluster.Graph(other, tmp_path / "g")
+        graph.add_edges([0], [1])
+    with pytest.raises(everedge.ClosedError, match="client"):
+        graph.bfs(source=0)
+    assert "closed" in repr(graph)
+    graph.close()
+    forgotten = everedge.cluster.Graph(client, tmp_path / "g")
+    forgotten.add_edges([1], [2])
+    del forgotten
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2}
+
+
+def test_an_ingest_that_is_interrupted_brings_nothing_more_in(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(part: int) -> Iterator[tuple[int, int]]:
+        for number in range(200):
+            time.sleep(0.01)
+            yield part, number
+
+    bag = dask.bag.from_sequence(range(4), npartitions=4).map(slow).flatten()
+    done, calls = everedge.cluster.Graph._done, []
+
+    def interrupted(self: everedge.cluster.Graph, futures: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 5:
+            raise KeyboardInterrupt
+        return done(self, futures)
+
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        monkeypatch.setattr(everedge.cluster.Graph, "_done", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            graph.ingest(bag, name="load", batch=10)
+        monkeypatch.undo()
+        version = graph.version
+        time.sleep(3)
+        assert graph.version == version
+        assert graph.ingest(bag, name="load", batch=10).edges == 800
+        assert graph.num_edges == 800
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_edges_go_to_one_machine(client: Client, tmp_path: Path, directed: bool) -> None:
+    src, dst = np.random.default_rng(3).integers(0, 80, (2, 700))
+    weight = np.arange(700, dtype=np.float32)
+    with (
+        everedge.cluster.Graph(client, tmp_path / "g", shards=3, directed=directed, weighted=True) as graph,
+        everedge.Graph("one", medium="dram", directed=directed, weighted=True, ids="dense") as one,
+    ):
+        graph.add_edges(src, dst, weight)
+        assert graph.num_edges == graph.to_parquet(tmp_path / "out") == 700
+        assert len(list((tmp_path / "out").iterdir())) == 3
+        one.ingest(tmp_path / "out")
+        check_same(graph, one)
+        with pytest.raises(everedge.InvalidInputError, match="has files"):
+            graph.to_parquet(tmp_path / "out")
+
+
+ENDLESS = """
+import sys, everedge.cluster
+from distributed import Client
+graph = everedge.cluster.Graph(Client(sys.argv[1], direct_to_workers=True), sys.argv[2], shards=2)
+for k in range(10**6):
+    graph.add_edges([k], [k + 1])
+    print(k, flush=True)
+"""
+
+
+def test_a_client_that_is_killed_leaves_a_graph_that_opens(client: Client, tmp_path: Path) -> None:
+    for _ in range(4):
+        command = [sys.executable, "-c", ENDLESS, client.scheduler.address, str(tmp_path / "g")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as other:
+            assert other.stdout is not None
+            acknowledged = [int(other.stdout.readline()) for _ in range(20)][-1]
+            other.kill()
+        with everedge.cluster.Graph(client, tmp_path / "g", wait=20) as graph:
+            depths = graph.bfs(source=0).to_dict()
+            assert depths == {v: v for v in range(len(depths))}
+            assert len(depths) >= acknowledged + 2
+        shutil.rmtree(tmp_path / "g")

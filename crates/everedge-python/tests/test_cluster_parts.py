@@ -360,3 +360,84 @@ def test_what_was_applied_is_known_after_many_versions(tmp_path: Path, monkeypat
     applied.close()
     assert (tmp_path / "applied").stat().st_size <= 160
     assert _staging.Applied(str(tmp_path / "applied"), GRAPH, 0, SHARDS).version(10_000) == 49
+
+
+def test_a_record_of_which_a_sector_was_not_written_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "versions"
+    versions = Versions(str(path), CREATED)
+    ends = []
+    while not ends or ends[-1] < 4200:
+        versions.commit(digest(str(len(ends))), 1, versions.epoch, [0], 0, SHARDS)
+        ends.append(path.stat().st_size)
+    versions.close()
+    whole = path.read_bytes()
+    torn = 0
+    for number, (start, end) in enumerate(zip(ends, ends[1:], strict=False), 1):
+        for sector in range(start // 512 * 512 + 512, end, 512):
+            for said in (
+                whole[:sector] + bytes(end - sector),
+                whole[:start] + bytes(sector - start) + whole[sector:end],
+            ):
+                path.write_bytes(said)
+                assert Versions(str(path)).newest == number
+                torn += 1
+            # One that others follow was acknowledged.
+            path.write_bytes(whole[:sector] + bytes(end - sector) + whole[end:] + bytes(600))
+            with pytest.raises(everedge.CorruptionError):
+                Versions(str(path))
+    assert torn >= 10
+
+
+def test_the_directory_of_another_shard_is_refused(tmp_path: Path) -> None:
+    for shard in range(SHARDS):
+        Shard(str(tmp_path / str(shard)), GRAPH, shard, SHARDS, Options()).close()
+    with pytest.raises(everedge.CorruptionError, match=r"is of shard 1 of 2, .* not of shard 0 of 2"):
+        Shard(str(tmp_path / "1"), GRAPH, 0, SHARDS, Options())
+    with pytest.raises(everedge.CorruptionError, match="another graph"):
+        Shard(str(tmp_path / "1"), bytes(16), 1, SHARDS, Options())
+    applied = tmp_path / "0" / "applied"
+    whole = applied.read_bytes()
+    for at in range(len(whole)):
+        applied.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+        with pytest.raises(everedge.CorruptionError):
+            Shard(str(tmp_path / "0"), GRAPH, 0, SHARDS, Options())
+    for length in range(len(whole)):
+        # It was not created to its end.
+        applied.write_bytes(whole[:length])
+        Shard(str(tmp_path / "0"), GRAPH, 0, SHARDS, Options()).close()
+        assert applied.read_bytes() == whole
+
+
+def test_what_was_saved_of_a_kernel_is_not_believed_if_it_is_damaged(tmp_path: Path) -> None:
+    shard = Shard(str(tmp_path / "s"), GRAPH, 0, 1, Options())
+    shard.stage(digest("a"), 1, "add", (np.arange(9, dtype=np.uint32), np.arange(1, 10, dtype=np.uint32), None))
+    shard.apply([_versions.Entry(1, batch=digest("a"), owners=1), _versions.Entry(1, cut=5)])
+    owned, bound, _ = shard.prepare(5)
+    shard.begin("k", 5, ("bfs", [("source", "0")]), (owned, bound), None, 1)
+    shard.save("k", "saves", 3)
+    assert shard.saved("saves") == [3]
+    (path,) = (tmp_path / "s").glob("*.npy")
+    whole = path.read_bytes()
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :])
+        assert shard.saved("saves") == []
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        assert shard.saved("saves") == []
+    shard.forget("saves")
+    assert not list((tmp_path / "s").glob("*.npy"))
+    shard.close()
+
+
+def test_what_is_staged_of_no_version_is_dropped_and_other_files_are_left_alone(tmp_path: Path) -> None:
+    staging = Staging(str(tmp_path / "staged"))
+    columns = np.arange(3, dtype=np.uint32), np.arange(3, dtype=np.uint32), None
+    for name in "ab":
+        staging.put(digest(name), Staged(1, "add", columns))
+    (tmp_path / "staged" / "notes.txt").touch()
+    (tmp_path / "staged" / digest("a")).write_bytes(b"damaged")
+    staging = Staging(str(tmp_path / "staged"))
+    assert sorted(staging) == sorted([digest("a"), digest("b")])
+    staging.drop_older(2, {digest("b")})
+    assert list(staging) == [digest("b")]
+    assert (tmp_path / "staged" / "notes.txt").exists()

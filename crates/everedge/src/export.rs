@@ -58,7 +58,7 @@ impl View {
     /// Writes all edges to `path`, with weights if there are some, in `format` or the one that the
     /// name's ending says, compressed if it ends in `.gz`, `.zst`, `.bz2` or `.xz`. Graphalytics'
     /// `.e` gets its `.v` beside it. Icebug, GraphAr, and Parquet unless the name ends in `.parquet` or `.pq` or is that
-    /// of a file, are directories, which hold all vertices and are read back as the same graph.
+    /// of a device, are directories, which hold all vertices and are read back as the same graph.
     ///
     /// A file or a directory is written aside and gets its name when it is whole, so that an error leaves what was
     /// there; a directory takes the place of an export only. Ids from 0 are written from 1 in formats that count from 1.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use everedge::{
-    Batch, Choices, Chunks, Error, ExternalId, Format, Graph, GraphOptions, IdChoice, IdKind,
-    IngestOptions, MediumKind, SealOptions, View, Watch,
+    Batch, Choices, Chunks, EdgeReader, Error, ExternalId, Format, Graph, GraphOptions, IdChoice,
+    IdKind, IngestOptions, Layout, MediumKind, SealOptions, View, Watch,
 };
 
 const FORMATS: [Format; 3] = [Format::Parquet, Format::Icebug, Format::GraphAr];
@@ -138,8 +138,8 @@ fn a_graph_without_edges_keeps_its_vertices() {
         let graph = graph.unwrap();
         let path = home.path().join(format.name());
         export(&graph.snapshot().unwrap(), &path, format).unwrap();
-        let error = read_back(&path).err().unwrap().to_string();
-        assert!(error.contains("no edges in it"), "{}: {error}", format.name());
+        let back = read_back(&path).unwrap().snapshot().unwrap();
+        assert!(whole(&back) == whole(&graph.snapshot().unwrap()), "{}", format.name());
         let mut alone = Batch::new(true);
         alone.add_vertex(7).unwrap();
         graph.apply(&alone).unwrap();
@@ -147,6 +147,42 @@ fn a_graph_without_edges_keeps_its_vertices() {
         export(&view, &path, format).unwrap();
         let back = read_back(&path).unwrap().snapshot().unwrap();
         assert!(whole(&back) == whole(&view), "{}", format.name());
+    }
+}
+
+#[test]
+fn an_empty_id_is_refused_as_in_every_format() {
+    let home = tempfile::tempdir().unwrap();
+    let options = options(true, false, IdKind::Text);
+    let graph = Graph::create("given".as_ref(), &options, false).unwrap();
+    let ids = graph.intern_texts(["a", ""].into_iter()).unwrap();
+    graph.insert(&[(ids[0], ids[1])], None).unwrap();
+    let view = graph.snapshot().unwrap();
+    for format in FORMATS {
+        let error = export(&view, &home.path().join("out"), format).unwrap_err().to_string();
+        assert!(error.contains("an id is empty"), "{error}");
+    }
+}
+
+#[test]
+fn parallel_edges_are_read_in_the_order_of_their_age() {
+    for layout in [Layout::Adjacency, Layout::Pma, Layout::Blocks] {
+        for directed in [true, false] {
+            let options = GraphOptions { layout, ..options(directed, true, IdKind::Dense) };
+            let graph = Graph::create("given".as_ref(), &options, false).unwrap();
+            for weight in 1..200 {
+                graph.insert(&[(0, 1), (0, 2)], Some(&[weight as f32, 0.5])).unwrap();
+                if weight % 3 == 0 {
+                    graph.delete(&[(0, 1)]).unwrap();
+                }
+            }
+            let view = Arc::new(graph.snapshot().unwrap());
+            let columns = EdgeReader::new(view).next(1000).unwrap();
+            let to_one = columns.dst.iter().zip(&columns.weights).filter(|&(&dst, _)| dst == 1);
+            let weights: Vec<f32> = to_one.map(|(_, &weight)| weight).collect();
+            let expected: Vec<f32> = (1..200).filter(|weight| weight % 3 != 0).map(|w| w as f32).collect();
+            assert_eq!(weights, expected, "{layout:?}");
+        }
     }
 }
 
@@ -259,9 +295,10 @@ fn names_say_what_is_a_file() {
     }
     export(&view, &at("c"), Format::Parquet).unwrap();
     assert!(at("c").is_dir());
-    std::fs::write(at("d"), "").unwrap();
-    export(&view, &at("d"), Format::Parquet).unwrap();
-    assert!(at("d").is_file());
+    std::fs::write(at("d"), "mine").unwrap();
+    let error = export(&view, &at("d"), Format::Parquet).unwrap_err().to_string();
+    assert!(error.contains("is there and holds no export"), "{error}");
+    assert_eq!(std::fs::read(at("d")).unwrap(), b"mine");
     std::fs::create_dir(at("e.parquet")).unwrap();
     export(&view, &at("e.parquet"), Format::Parquet).unwrap();
     assert!(at("e.parquet/manifest.json").is_file());

@@ -457,8 +457,8 @@ def _parts_of(source: Any) -> list[Any]:
     are_paths = isinstance(source, list | tuple | set) and all(isinstance(one, str | os.PathLike) for one in source)
     if isinstance(source, str | os.PathLike) or are_paths:
         return list(parquet_parts(source))
-    if hasattr(source, "__arrow_c_stream__") and not hasattr(source, "columns"):
-        # A stream, which is read once, and here.
+    if hasattr(source, "__arrow_c_stream__") and (not hasattr(source, "columns") or hasattr(source, "fetchall")):
+        # A stream or a question to a database, which is read once, and here.
         import pyarrow
 
         return [TablesPart(pyarrow.table(source))]
