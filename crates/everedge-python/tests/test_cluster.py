@@ -749,3 +749,15 @@ def test_a_client_that_is_killed_leaves_a_graph_that_opens(client: Client, tmp_p
             assert depths == {v: v for v in range(len(depths))}
             assert len(depths) >= acknowledged + 2
         shutil.rmtree(tmp_path / "g")
+
+
+def test_an_id_that_is_too_large_for_the_workers_is_told(tmp_path: Path) -> None:
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, memory_limit="1GiB", dashboard_address=None) as cluster,
+        Client(cluster, direct_to_workers=True) as client,
+        everedge.cluster.Graph(client, tmp_path / "g") as graph,
+    ):
+        graph.add_edges([0, 1], [1, (1 << 27) + 5])
+        with pytest.raises(everedge.KernelError, match=r"largest id is 134217733, of 3 vertices: .* smaller numbers"):
+            graph.bfs(source=0)
+        assert graph.out_degree()[1] == 1

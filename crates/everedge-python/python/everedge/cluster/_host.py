@@ -33,10 +33,12 @@ _HERE: WeakValueDictionary[object, Host] = WeakValueDictionary()
 
 Answer = TypeVar("Answer")
 
-_CONNECT_SECONDS_MAX = 5.0
+_CONNECT_SECONDS_MAX = 3.0
 """How long a worker is tried for that may be gone."""
 _ANSWER_SECONDS_MAX = 600.0
 """How long a task waits for an answer. Who waits for the task looks for workers that are gone meanwhile."""
+_BYTES_OF_ID = 16
+"""What a kernel keeps for each number up to the largest id, at most."""
 _PUT_SECONDS_MAX = 60.0
 """How long a copy of the versions is waited for."""
 _TELL_SECONDS = 0.25
@@ -194,6 +196,7 @@ class ShardHost(Host):
     async def answer(self, asked: Asked) -> tuple[int, list[int]]:
         """Answer a kernel with all other shards; returns how many supersteps there were, and the bytes that it has said before each."""
         held: Shard = self._held
+        self._check_memory(asked)
         threads = asked.threads or get_worker().state.nthreads
         step = asked.saved or 0
         saved = None if asked.saved is None else (asked.saves, asked.saved)
@@ -219,6 +222,16 @@ class ShardHost(Host):
             if self._shard == 0 and now - last_told >= _TELL_SECONDS:
                 last_told = now
                 get_worker().log_event(_TOPIC, {"kernel": asked.question[0], "superstep": step})
+
+    def _check_memory(self, asked: Asked) -> None:
+        """Refuse what would end the worker: a shard keeps arrays as long as the largest id."""
+        limit, (count, bound) = get_worker().memory_manager.memory_limit, asked.whole
+        needed = _BYTES_OF_ID * bound
+        if limit and needed > limit:
+            raise KernelError(
+                f"the largest id is {bound - 1}, of {count} vertices: {asked.question[0]} needs {needed >> 20} MiB on each worker, which"
+                f" may have {limit >> 20}: give vertices smaller numbers, or workers more memory"
+            )
 
     async def progress(self, name: str) -> int:
         """Return how many supersteps of a kernel are done."""

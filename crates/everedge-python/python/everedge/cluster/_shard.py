@@ -254,7 +254,8 @@ class Shard:
     def owned(self, cut: int) -> npt.NDArray[np.uint32] | None:
         """Return the same; none if they are all that it could have, up to its largest."""
         owned = self.vertices(cut)
-        return None if np.array_equal(owned, np.arange(self.shard, owned[-1] + 1 if owned.size else 0, self.shards)) else owned
+        could = (int(owned[-1]) - self.shard) // self.shards + 1 if owned.size else 0
+        return None if owned.size == could else owned
 
     def degrees(self, cut: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
         """Return the out-degrees and in-degrees of its vertices, in their order."""
