@@ -226,15 +226,16 @@ class Graph:
                     while futures and failed is None:
                         for future in self._done(futures):
                             part = futures.pop(future)
-                            if future.status == "finished":
+                            try:
                                 sent, count, newest = future.result()
-                                edges, batches, version = edges + sent, batches + count, max(version, newest)
-                                del waiting[part]
-                                if is_watched():
-                                    bar.show_steps("ingest", total - len(waiting), total)
-                            else:
-                                failed = future.exception() if future.status == "error" else None
-                                failed = failed or ShardLostError(f"a part of the ingest was {future.status}")
+                            except (Exception, CancelledError) as error:
+                                # Also of one that was done, whose result went with its worker.
+                                failed = error
+                                continue
+                            edges, batches, version = edges + sent, batches + count, max(version, newest)
+                            del waiting[part]
+                            if is_watched():
+                                bar.show_steps("ingest", total - len(waiting), total)
                         if failed is None and self._open.are_some_lost():
                             failed = ShardLostError("a worker of the graph is gone")
                     if failed is not None and (tries == TRIES_MAX or not self._open.is_loss(failed)):
