@@ -228,7 +228,7 @@ class Graph:
                             part = futures.pop(future)
                             try:
                                 sent, count, newest = future.result()
-                            except (Exception, CancelledError) as error:
+                            except Exception as error:
                                 # Also of one that was done, whose result went with its worker.
                                 failed = error
                                 continue
