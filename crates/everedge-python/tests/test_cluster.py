@@ -35,27 +35,30 @@ KERNELS = ("bfs", "sssp", "wcc", "kcore", "pagerank")
 
 
 @contextlib.contextmanager
-def two_workers() -> Iterator[Client]:
-    with (
-        # A worker that is gone is noticed soon, and no task is given up for it.
-        dask.config.set({"distributed.comm.timeouts.connect": "3s", "distributed.scheduler.allowed-failures": 20}),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster, direct_to_workers=True) as client,
-    ):
-        yield client
+def some_workers(count: int) -> Iterator[Client]:
+    # A worker that is gone is noticed soon, and no task is given up for it.
+    with dask.config.set({"distributed.comm.timeouts.connect": "3s", "distributed.scheduler.allowed-failures": 20}):
+        cluster = distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
+        try:
+            with Client(cluster, direct_to_workers=True) as client:
+                yield client
+        finally:
+            # It stumbles over workers that were killed just before.
+            with contextlib.suppress(KeyError):
+                cluster.close()
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     """Two workers, each a process with one thread."""
-    with two_workers() as client:
+    with some_workers(2) as client:
         yield client
 
 
 @pytest.fixture
 def killable() -> Iterator[Client]:
     """Two workers of which none comes back after this test: who starts them gives one up that is killed while it starts."""
-    with two_workers() as client:
+    with some_workers(2) as client:
         yield client
 
 

@@ -18,24 +18,14 @@ import pytest
 
 distributed = pytest.importorskip("distributed")
 
-import dask
 import dask.bag
 from distributed import Client
+from test_cluster import some_workers
 
 import everedge
 import everedge.cluster
 
 RUNS = int(os.environ.get("EVEREDGE_CLUSTER_KILLS", "4"))
-
-
-@contextlib.contextmanager
-def some_workers(count: int) -> Iterator[Client]:
-    with (
-        dask.config.set({"distributed.comm.timeouts.connect": "3s", "distributed.scheduler.allowed-failures": 20}),
-        distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster, direct_to_workers=True) as client,
-    ):
-        yield client
 
 
 @pytest.fixture
