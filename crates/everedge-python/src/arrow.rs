@@ -416,8 +416,8 @@ fn capsule(py: Python<'_>, stream: FFI_ArrowArrayStream) -> PyResult<Bound<'_, P
     Ok(PyCapsule::new_with_value(py, stream, STREAM)?.into_any())
 }
 
-/// Returns a capsule with a stream of all edges of a view, read as they are asked for.
-pub(crate) fn edges(py: Python<'_>, view: Arc<View>) -> PyResult<Bound<'_, PyAny>> {
+/// Returns a capsule with a stream of all edges of a view, read as they are asked for; `by_age`, the oldest of parallel ones first.
+pub(crate) fn edges(py: Python<'_>, view: Arc<View>, by_age: bool) -> PyResult<Bound<'_, PyAny>> {
     let ends = match view.id_kind() {
         IdKind::Dense => DataType::UInt32,
         IdKind::Integer => DataType::UInt64,
@@ -428,7 +428,8 @@ pub(crate) fn edges(py: Python<'_>, view: Arc<View>) -> PyResult<Bound<'_, PyAny
         fields.push(Field::new("weight", DataType::Float32, false));
     }
     let schema = Arc::new(Schema::new(fields));
-    let reader = EdgeReader::new(Arc::clone(&view));
+    let begin = if by_age { EdgeReader::by_age } else { EdgeReader::new };
+    let reader = begin(Arc::clone(&view));
     capsule(py, FFI_ArrowArrayStream::new(Box::new(Edges { view, reader, schema })))
 }
 

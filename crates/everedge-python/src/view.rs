@@ -452,9 +452,11 @@ impl View {
         Ok((src.into_pyarray(py), dst.into_pyarray(py), weight.into_pyarray(py)))
     }
 
-    /// Returns a capsule with a stream of all edges: columns `src`, `dst` and, if edges have one, `weight`.
-    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        edges(py, self.handle.get()?)
+    /// Returns a capsule with a stream of all edges: columns `src`, `dst` and, if edges have one, `weight`; `by_age`, the oldest of
+    /// parallel ones first.
+    #[pyo3(signature = (*, by_age = false))]
+    fn stream<'py>(&self, py: Python<'py>, by_age: bool) -> PyResult<Bound<'py, PyAny>> {
+        edges(py, self.handle.get()?, by_age)
     }
 
     /// Returns the out-edges as a CSR by row; where edges carry no weights, 1 for each if `ones`.

@@ -28,7 +28,7 @@ impl EdgeColumns {
     }
 }
 
-/// Reads the edges of a view in ascending order of sources, parallel ones in the order of their age.
+/// Reads the edges of a view in ascending order of sources, as [`View::edges`] returns them, or parallel ones in the order of their age.
 pub struct EdgeReader {
     view: Arc<View>,
     /// Vertices whose lists are still to come.
@@ -38,13 +38,20 @@ pub struct EdgeReader {
     /// Edges that were read and not returned, in front of which `returned` ones are.
     read: EdgeColumns,
     returned: usize,
+    is_by_age: bool,
 }
 
 impl EdgeReader {
     /// Begins before the first edge.
     pub fn new(view: Arc<View>) -> Self {
         let vertices = view.any.vertex_ranges().into_iter().flatten();
-        Self { view, vertices, others_read: 0, read: EdgeColumns::default(), returned: 0 }
+        let (read, is_by_age) = (EdgeColumns::default(), false);
+        Self { view, vertices, others_read: 0, read, returned: 0, is_by_age }
+    }
+
+    /// Begins before the first edge. Of parallel edges the oldest comes first: a graph that takes them in so deletes the same ones.
+    pub fn by_age(view: Arc<View>) -> Self {
+        Self { is_by_age: true, ..Self::new(view) }
     }
 
     /// Returns the next edges, `count` of them unless fewer are left; none at the end.
@@ -92,10 +99,9 @@ impl EdgeReader {
         self.others_read += others.copied().map(&mut take).count();
         let Some(u) = vertex else { return false };
         let any = &self.view.any;
-        match self.view.is_weighted() {
-            // Who takes them in again takes the newest of parallel edges first when it deletes.
+        match self.is_by_age {
             true => any.out_edges_by_age(u).for_each(|(v, weight)| take((u, v, weight))),
-            false => any.out_neighbors(u).for_each(|v| take((u, v, 1.0))),
+            false => any.out_edges(u).for_each(|(v, weight)| take((u, v, weight))),
         }
         true
     }

@@ -177,10 +177,11 @@ fn parallel_edges_are_read_in_the_order_of_their_age() {
                 }
             }
             let view = Arc::new(graph.snapshot().unwrap());
-            let columns = EdgeReader::new(view).next(1000).unwrap();
+            let columns = EdgeReader::by_age(view).next(1000).unwrap();
             let to_one = columns.dst.iter().zip(&columns.weights).filter(|&(&dst, _)| dst == 1);
             let weights: Vec<f32> = to_one.map(|(_, &weight)| weight).collect();
-            let expected: Vec<f32> = (1..200).filter(|weight| weight % 3 != 0).map(|w| w as f32).collect();
+            let expected: Vec<f32> =
+                (1..200).filter(|weight| weight % 3 != 0).map(|w| w as f32).collect();
             assert_eq!(weights, expected, "{layout:?}");
         }
     }

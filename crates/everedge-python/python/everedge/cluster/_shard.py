@@ -45,6 +45,19 @@ class Cut:
     """The same, with what is shared with other shards."""
 
 
+class _ByAge:
+    """The edges of a snapshot as a stream of Arrow, the oldest of parallel ones first: the next deletion takes the newest, here and
+    where they come.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the stream as a capsule."""
+        return self._snapshot._native.stream(by_age=True)
+
+
 @dataclass
 class Work:
     """A kernel that is being answered."""
@@ -183,7 +196,7 @@ class Shard:
         import pyarrow
 
         becomes = range(self.shard, shards, self.shards)
-        for batch in pyarrow.RecordBatchReader.from_stream(self._cut(cut).snapshot):
+        for batch in pyarrow.RecordBatchReader.from_stream(_ByAge(self._cut(cut).snapshot)):
             weights = batch["weight"].to_numpy() if "weight" in batch.schema.names else None
             columns = checked((batch["src"].to_numpy(), batch["dst"].to_numpy(), weights))
             divided = _native.divided(*columns, shards)
@@ -193,7 +206,7 @@ class Shard:
         """Return the edges of a cut that begin at its vertices, some at a time; an undirected one begins at the smaller end."""
         import pyarrow
 
-        for batch in pyarrow.RecordBatchReader.from_stream(self._cut(cut).snapshot):
+        for batch in pyarrow.RecordBatchReader.from_stream(_ByAge(self._cut(cut).snapshot)):
             src = batch["src"].to_numpy()
             own = src % self.shards == self.shard
             weights = batch["weight"].to_numpy()[own] if "weight" in batch.schema.names else None
