@@ -103,24 +103,21 @@ class Shards:
             "pagerank": [("iterations", str(iterations))],
         }.get(kernel, [])  # fmt: skip
         whole = sum(self.owned), self.bound
-        inboxes: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
+        inboxes: list[list[Any]] = [[] for _ in range(count)]
         totals: list[float] = []
         steps: list[dict[str, float]] = []
         while True:
-            said, seconds, received = [], [], []
+            said, seconds = [], []
             for number, shard in enumerate(self.shards):
-                for other, message in inboxes[number]:
-                    shard.deliver(kernel, len(steps) - 1, other, message)
-                received.append(sum(message.size for _, message in inboxes[number]))
                 begun = time.process_time()
                 if not steps:
                     answer = shard.begin(kernel, self._cut, (kernel, parameters), whole, None, 1)
                 else:
-                    answer = shard.step(kernel, len(steps) - 1, totals)
+                    answer = shard.step(kernel, totals, inboxes[number])
                 seconds.append(time.process_time() - begun)
                 said.append(answer)
             totals = [sum(sums) for sums in zip(*(sums for _, sums in said), strict=True)]
-            inboxes = [[(other, said[other][0][number]) for other in range(count)] for number in range(count)]
+            inboxes = [[messages[number] for messages, _ in said] for number in range(count)]
             sent = [sum(message.size for message in messages) for messages, _ in said]
             sizes = [message.size for messages, _ in said for message in messages]
             steps.append({
@@ -133,8 +130,6 @@ class Shards:
         # Of the last one nobody needs what is said.
         for shard in self.shards:
             shard.stop(kernel)
-        for shard in self.shards:
-            shard._stopped.clear()
         return {"supersteps": len(steps) - 1, "steps": steps}
 
     def close(self) -> None:
@@ -291,7 +286,7 @@ def open_shard(path: Path, one: str) -> None:
     ghosts = sum(int(of_other.size) for of_other in lists)
     del lists
     shard.begin("read", 1, ("pagerank", [("iterations", "1")]), (owned, bound), None, 1)
-    shard.step("read", 0, [0.0, 0.0])
+    shard.step("read", [0.0, 0.0], [np.empty(0, np.uint8)] * shards)
     shard.stop("read")
     wait_for_quiet()
     gc.collect()

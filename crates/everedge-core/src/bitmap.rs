@@ -38,6 +38,15 @@ impl Bitmap {
         bitmap
     }
 
+    /// Returns the set of the ids below the bound that are not in this one.
+    pub fn complement(&self) -> Self {
+        let mut words: Vec<u64> = self.words.iter().map(|word| !word).collect();
+        if let (Some(last), used @ 1..) = (words.last_mut(), self.bound % WORD_BITS) {
+            *last &= (1 << used) - 1;
+        }
+        Self { words, bound: self.bound }
+    }
+
     /// Returns the bound: every id is below it.
     pub fn bound(&self) -> u32 {
         self.bound
@@ -190,6 +199,14 @@ mod tests {
         assert_eq!((0..1000).filter(|&v| plain.contains(v)).collect::<Vec<_>>(), ids);
         assert_eq!((0..1000).filter(|&v| atomic.contains(v)).collect::<Vec<_>>(), ids);
         assert_eq!(Bitmap::from(atomic), plain);
+    }
+
+    #[test]
+    fn a_complement_has_the_other_ids_below_the_bound() {
+        for bound in [0, 1, 63, 64, 65, 200] {
+            let thirds = Bitmap::from_fn(bound, |v| v % 3 == 0);
+            assert_eq!(thirds.complement(), Bitmap::from_fn(bound, |v| v % 3 != 0));
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@
 //! Memory: 4 bytes for each vertex of a list (8 if it is classified), or two bitmaps of one bit for
 //! each id.
 
+use std::borrow::Cow;
 use std::mem;
 
 use everedge_core::{
@@ -195,6 +196,18 @@ impl Frontier {
         sums.into_iter().sum()
     }
 
+    /// Returns the members as a bitmap of ids below `bound`; what keeps them stays as it is.
+    pub(crate) fn shown(&self, bound: u32) -> Cow<'_, Bitmap> {
+        match &self.members {
+            Members::Dense(bitmap) => Cow::Borrowed(bitmap),
+            Members::Sparse(list) => {
+                let mut bitmap = Bitmap::new(bound);
+                list.iter().for_each(|&v| bitmap.insert(v));
+                Cow::Owned(bitmap)
+            }
+        }
+    }
+
     /// Returns the members, in no particular order; from now on they are kept as a list.
     ///
     /// Cost: nothing for a list, the ids of a bitmap.
@@ -254,7 +267,8 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
     /// keeps no in-neighbors.
     pub fn step<S: EdgeStep>(&mut self, frontier: &mut Frontier, step: &S) -> Frontier {
         if self.reaches_again {
-            let is_large = S::STOPS_EARLY && is_large(frontier.count, self.view);
+            // A pull that stops early reads about as much from so large a frontier, whatever its degrees.
+            let is_large = S::STOPS_EARLY && frontier.count > self.view.vertex_count() / BETA;
             let work = |map: &Self| u64::from(frontier.count) + map.edges_of(frontier);
             return match is_large || work(self) > self.edges_unexplored / GAMMA {
                 true => self.pull(frontier, step),
@@ -264,7 +278,7 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let last_count = std::mem::replace(&mut self.last_count, frontier.count);
         if self.traversal == Traversal::Pull {
             let shrinks = frontier.count < last_count;
-            if !shrinks || is_large(frontier.count, self.view) {
+            if !shrinks || frontier.count > self.view.vertex_count() / BETA {
                 return self.pull(frontier, step);
             }
             // After a pull one step is pushed in any case, or the choice could swing.
@@ -339,11 +353,6 @@ impl<'v, V: GraphView> EdgeMap<'v, V> {
         let counts = par::map_chunks_mut_at_home(homes, words, PULL_GRAIN, home_of, pull_words);
         Frontier { members: Members::Dense(reached), count: counts.into_iter().sum() }
     }
-}
-
-/// Returns whether a frontier has so many members that a pull which stops early reads about as much, whatever their degrees.
-pub(crate) fn is_large(count: u32, view: &impl GraphView) -> bool {
-    count > view.vertex_count() / BETA
 }
 
 /// Returns how many neighbors the vertices of `list` have together.

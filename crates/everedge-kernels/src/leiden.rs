@@ -56,8 +56,8 @@ pub struct LeidenConfig {
 }
 
 impl Default for LeidenConfig {
-    /// Newman's modularity, by weight. igraph and leidenalg make two iterations; where the second one still raises it by more than
-    /// 0.001, as it does where few communities stand out, two more are made.
+    /// Newman's modularity, by weight, in up to four iterations, as long as each raises it by more than 0.001: igraph and leidenalg
+    /// make two, and where few communities stand out two more find better ones.
     fn default() -> Self {
         Self { resolution: 1.0, weighted: true, iterations_max: 4, tolerance: 0.001, seed: 1 }
     }

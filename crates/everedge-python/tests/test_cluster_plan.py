@@ -14,14 +14,18 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(scope="module")
-def plan() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("cluster_plan", ROOT / "scripts" / "cluster_plan.py")
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def plan() -> ModuleType:
+    return script("cluster_plan")
 
 
 def test_the_page_has_the_tables(plan: ModuleType) -> None:
@@ -59,3 +63,15 @@ def test_costs_are_found_and_none_is_below_zero(plan: ModuleType) -> None:
     rows = np.array(list(itertools.product((1.0, 2.0, 5.0), (10.0, 70.0), (3.0, 4.0))))
     assert np.allclose(plan.least_squares(rows, rows @ np.array([2.0, 0.5, 0.0])), [2.0, 0.5, 0.0])
     assert (plan.least_squares(rows, rows[:, 0] + 1) >= 0).all()
+
+
+def test_what_is_measured_is_what_shards_do(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    measure = script("cluster_measure")
+    edges = np.random.default_rng(2).integers(0, 200, (900, 2)).astype(np.uint32)
+    shards = measure.Shards(tmp_path / "shards", 3, edges, True)
+    for kernel in measure.KERNELS:
+        found = shards.run(kernel)
+        assert found["supersteps"] == len(found["steps"]) - 1 > 0, kernel
+        assert sum(step["bytes"] for step in found["steps"]) > 0, kernel
+    shards.close()

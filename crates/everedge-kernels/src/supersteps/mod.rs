@@ -14,9 +14,9 @@
 //! what it knows, where that is right, and not one step along edges.
 //!
 //! # Cost
-//! Messages: at most 8 bytes for each ghost in a superstep, and one byte; for components 8 bytes for each vertex that is shared. Memory: searches and paths keep arrays as long as the
-//! largest id on the shard; ranks and cores keep arrays as long as it has vertices, and a copy of the lists of its own.
-//! Besides 4 bytes for each ghost and each place where a vertex is mirrored.
+//! Messages: at most 8 bytes for each ghost in a superstep, and one byte; for components 8 bytes for each vertex that is shared.
+//! Memory: searches and paths keep arrays as long as the largest id on the shard; ranks and cores keep arrays as long as it
+//! has vertices, and a copy of the lists of its own. Besides 4 bytes for each ghost and each place where a vertex is mirrored.
 
 mod components;
 mod cores;

@@ -80,14 +80,7 @@ impl Part {
 
     /// Returns the ids that the shard does not own.
     pub(super) fn others(&self) -> AtomicBitmap {
-        let mut others = self.is_owned.clone();
-        let past = others.bound() % 64;
-        let words = others.words_mut();
-        words.iter_mut().for_each(|word| *word = !*word);
-        if let (Some(last), 1..) = (words.last_mut(), past) {
-            *last &= (1 << past) - 1;
-        }
-        others.into()
+        self.is_owned.complement().into()
     }
 
     /// Returns the own vertices that are ghosts on each shard.

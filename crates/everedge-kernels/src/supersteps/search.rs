@@ -5,12 +5,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::{AtomicBitmap, Bitmap, GraphView, VertexId, par};
+use everedge_core::{AtomicBitmap, GraphView, VertexId, par};
 
 use super::message::{pack, pack_few, unpack};
 use super::{Part, PartValues, Said, Saved};
 use crate::error::bad_message;
-use crate::frontier::is_large;
 use crate::{EdgeMap, EdgeStep, Frontier, Result, UNREACHED};
 
 /// Vertices are few if they are fewer than one own vertex of so many: then each is looked for.
@@ -82,7 +81,7 @@ impl Search {
             }
             Some(_) => return Err(bad_message(part.shard(), "its values are not depths")),
         }
-        let said = search.say(view, part);
+        let said = search.say(part, bound);
         Ok((search, said))
     }
 
@@ -107,23 +106,16 @@ impl Search {
             EdgeMap::reaching_again(view).step(&mut frontier, &visit)
         });
         self.reached = reached;
-        Ok(self.say(view, part))
+        Ok(self.say(part, bound))
     }
 
-    fn say(&mut self, view: &impl GraphView, part: &Part) -> Said {
-        let (count, bound) = (self.reached.len(), view.vertex_bound());
+    fn say(&mut self, part: &Part, bound: u32) -> Said {
+        let count = self.reached.len();
         let messages = if (count as usize) < part.owned().len() / FEW {
             let few = self.reached.list();
             part.mirrored().iter().map(|list| pack_few(list, few)).collect()
         } else {
-            let copy;
-            let reached = if is_large(count, view) {
-                self.reached.bitmap(bound)
-            } else {
-                // A push needs the list.
-                copy = bitmap_of(self.reached.list(), bound);
-                &copy
-            };
+            let reached = self.reached.shown(bound);
             let say = |list: &Vec<VertexId>| pack(list, |v| reached.contains(v), |_| ());
             part.mirrored().iter().map(say).collect()
         };
@@ -147,10 +139,4 @@ impl Search {
     pub(super) fn values(&self, part: &Part) -> PartValues {
         PartValues::Whole(part.owned().iter().map(|&v| self.depth_of(v).load(Relaxed)).collect())
     }
-}
-
-fn bitmap_of(list: &[VertexId], bound: u32) -> Bitmap {
-    let mut bitmap = Bitmap::new(bound);
-    list.iter().for_each(|&v| bitmap.insert(v));
-    bitmap
 }

@@ -247,23 +247,23 @@ class Places:
 
     def _recover(self) -> bool:
         lost = self._lost()
-        if self.versions not in lost and self._state().shards != len(self.copies):
-            # It has grown, though the call did not come back.
-            lost = [place for place in self._places() if place in lost or place not in [self.versions, *self.version_copies]]
-            self._given_up.update(lost)
-            self.state = self._state()
-        if not lost:
-            return False
-        self._close([place for place in lost if place in self._given_up])
-        found = self._survey()
+        found = self._survey() if lost else {}
         if self.versions in lost:
             # The files of the others have all that was acknowledged.
-            self._close(self.version_copies)
+            self._close([*self.version_copies, *([self.versions] if self.versions in self._given_up else [])])
             self.version_copies = []
             self._open_versions(found, self.state.epoch)
+        state = self._state()
         copies = [[place for place in of_shard if place not in lost] for of_shard in self.copies]
-        if self.shard_count != len(copies):
-            copies = [[] for _ in range(self.shard_count)]
+        if state.shards != len(copies):
+            # It has grown, though the call did not come back: these are shards of it no more.
+            self._given_up.update(place for of_shard in self.copies for place in of_shard)
+            copies = [[] for _ in range(state.shards)]
+            found = self._survey()
+        elif not lost:
+            return False
+        self._close([place for place in self._places() if place in self._given_up])
+        self.state = state
         new: list[Place] = []
         try:
             for shard, of_shard in enumerate(copies):
@@ -410,8 +410,10 @@ class Places:
 
     def _close(self, places: list[Place]) -> None:
         for place in places:
-            with contextlib.suppress(Exception):
-                place.actor.close().result(timeout=self._wait)
+            # Nobody answers for one that is closed or lost.
+            if place.future.status == "finished":
+                with contextlib.suppress(Exception):
+                    place.actor.close().result(timeout=self._wait)
         self.client.cancel([place.future for place in places], force=True)
 
     def _release(self) -> None:

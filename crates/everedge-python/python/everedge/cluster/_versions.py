@@ -89,7 +89,7 @@ class Log:
         log = cls()
         while log.end < len(said):
             head, rest = said[log.end : log.end + _HEAD.size], log.end + _HEAD.size
-            if len(head) < _HEAD.size or not any(head):
+            if len(head) < _HEAD.size or not any(said[log.end :]):
                 # It was not acknowledged.
                 break
             version, epoch, kind, name, does, edges, size, checksum = _HEAD.unpack(head)
