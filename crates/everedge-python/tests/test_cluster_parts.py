@@ -57,11 +57,9 @@ def crash_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]
 
     append = step(_durable.append, tear_append)
     whole = step(_durable.write_whole)
-    def tear_end(path: str, start: int, said: bytes) -> None:
-        with open(path, "rb+") as file:
-            file.truncate(start)
-            file.seek(start)
-            file.write(said[: len(said) // 2])
+    def tear_end(file: int, path: str, start: int, said: bytes) -> None:
+        os.ftruncate(file, start)
+        os.write(file, said[: len(said) // 2])
 
     monkeypatch.setattr(_versions, "replace_end", step(_durable.replace_end, tear_end))
     monkeypatch.setattr(_staging, "append", append)
@@ -78,13 +76,17 @@ def crash_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]
     left[0] = 1 << 30
 
 
+def asking(copy: Copy) -> Callable[..., object]:
+    return lambda method, *arguments: getattr(copy, method)(*arguments)
+
+
 class Cluster:
     """Two shards, their versions and a copy of these in one process."""
 
     def __init__(self, path: Path) -> None:
         self.versions = Versions(str(path / "versions"), CREATED)
         self.copy = Copy(str(path / "versions-copy-1"))
-        self.versions.attach([self.copy.put])
+        self.versions.attach([asking(self.copy)])
         self.shards = [Shard(str(path / f"shard-{shard}"), GRAPH, shard, SHARDS, Options()) for shard in range(SHARDS)]
         for shard in self.shards:
             shard.drop_needless(self.versions.epoch, self.versions.versions_of(shard.staged()))
@@ -189,7 +191,7 @@ def test_a_copy_of_the_versions_is_what_they_are(tmp_path: Path) -> None:
     copies = [Copy(str(tmp_path / f"versions-copy-{number}")) for number in (1, 2)]
     versions.commit(digest("a"), 1, versions.epoch, [0], 0, SHARDS)
     epoch = versions.epoch
-    assert versions.attach([copy.put for copy in copies]) == epoch + 1
+    assert versions.attach([asking(copy) for copy in copies]) == epoch + 1
     with pytest.raises(StaleError):
         versions.commit(digest("b"), 1, epoch, [0], 0, SHARDS)
     versions.commit(digest("b"), 1, epoch + 1, [0, 1], 0, SHARDS)
@@ -198,7 +200,7 @@ def test_a_copy_of_the_versions_is_what_they_are(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="closed"):
         versions.commit(digest("c"), 1, epoch + 1, [1], 0, SHARDS)
     assert (versions.newest, len(Log.read(str(tmp_path / "versions-copy-1")).committed)) == (2, 3)
-    versions.attach([copies[0].put])
+    versions.attach([asking(copies[0])])
     versions.commit(digest("d"), 1, versions.epoch, [1], 0, SHARDS)
     versions.close()
     copies[0].close()
@@ -218,7 +220,7 @@ def test_a_copy_of_a_shard_that_lacks_a_batch_is_known(tmp_path: Path) -> None:
     assert not versions.is_behind(199, 0, [digest("a")])
     assert not versions.is_behind(199, 1, [])
     assert versions.is_behind(70, 1, [digest("a")])
-    versions.grow(400)
+    versions.grow(400, 2)
     assert versions.is_behind(1, 1, [])
     assert not versions.is_behind(1, 2, [])
 
@@ -443,3 +445,96 @@ def test_what_is_staged_of_no_version_is_dropped_and_other_files_are_left_alone(
     staging.drop_older(2, {digest("b")})
     assert list(staging) == [digest("b")]
     assert (tmp_path / "staged" / "notes.txt").exists()
+
+
+def test_a_copy_keeps_what_it_has_until_it_has_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = Versions(str(tmp_path / "versions"), (SHARDS, Options(), 2))
+    copy = Copy(str(tmp_path / "versions-copy-1"))
+    versions.attach([asking(copy)])
+    for name in "abcd":
+        versions.commit(digest(name), 1, versions.epoch, [0], 0, SHARDS)
+    before, path = Log.read(str(tmp_path / "versions-copy-1")), tmp_path / "versions-copy-1"
+    assert (len(before.committed), before.attached) == (4, versions.epoch)
+    calls = []
+
+    def ask(method: str, *arguments: object) -> object:
+        calls.append(method)
+        return getattr(copy, method)(*arguments)
+
+    versions.attach([ask])
+    assert calls == ["has", "put"]
+    # One that differs is made anew, aside.
+    path.write_bytes(path.read_bytes()[:-40] + bytes(40))
+    write = os.write
+
+    def full(file: int, data: memoryview) -> int:
+        write(file, data[:70])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    damaged = path.read_bytes()
+    monkeypatch.setattr(os, "write", full)
+    epoch = versions.epoch
+    with pytest.raises(everedge.NoSpaceError):
+        versions.attach([ask])
+    monkeypatch.undo()
+    assert (path.read_bytes(), versions.epoch) == (damaged, epoch)
+    versions.attach([ask])
+    assert path.read_bytes() == (tmp_path / "versions").read_bytes()
+    # It is still locked.
+    with pytest.raises(everedge.InUseError):
+        Copy(str(path))
+    versions.commit(digest("e"), 1, versions.epoch, [0], 0, SHARDS)
+    assert path.read_bytes() == (tmp_path / "versions").read_bytes()
+
+
+def test_growing_counts_only_for_the_newest_version(tmp_path: Path) -> None:
+    versions = Versions(str(tmp_path / "versions"), CREATED)
+    versions.commit(digest("a"), 1, versions.epoch, [0], 0, SHARDS)
+    with pytest.raises(StaleError, match="divide them again"):
+        versions.grow(4, 0)
+    versions.grow(4, 1)
+    assert (versions.log.shards, versions.log.base) == (4, 1)
+
+
+def test_a_batch_comes_in_once_though_what_was_staged_cannot_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shard = Shard(str(tmp_path / "s"), GRAPH, 0, 1, Options())
+    shard.stage(digest("a"), 1, "add", (np.array([0], np.uint32), np.array([1], np.uint32), None))
+    unlink = os.unlink
+
+    def fail(path: str) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "unlink", fail)
+    for _ in range(3):
+        assert shard.apply([_versions.Entry(1, batch=digest("a"), owners=1)]) == 1
+    monkeypatch.setattr(os, "unlink", unlink)
+    shard.apply([_versions.Entry(1, cut=7)])
+    assert shard.edge_count(7) == 1
+    assert shard.staged() == [digest("a")]
+    shard.drop_needless(2, {digest("a"): 1})
+    assert shard.staged() == []
+    shard.close()
+
+
+def test_no_version_is_left_out_and_none_of_an_old_epoch_is_staged(tmp_path: Path) -> None:
+    shard = Shard(str(tmp_path / "s"), GRAPH, 0, 1, Options())
+    columns = np.array([0], np.uint32), np.array([1], np.uint32), None
+    shard.drop_needless(5, {})
+    with pytest.raises(StaleError, match="send it again"):
+        shard.stage(digest("a"), 4, "add", columns)
+    shard.stage(digest("b"), 5, "add", columns)
+    with pytest.raises(StaleError, match="was told of 2 next"):
+        shard.apply([_versions.Entry(2, batch=digest("b"), owners=1)])
+    assert shard.version == 0
+    shard.close()
+
+
+def test_an_opening_that_fails_leaves_nothing_open(tmp_path: Path) -> None:
+    Shard(str(tmp_path / "s"), GRAPH, 0, 1, Options()).close()
+    (tmp_path / "s" / "staged").rmdir()
+    (tmp_path / "s" / "staged").touch()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        with pytest.raises(everedge.IoError, match="staged"):
+            Shard(str(tmp_path / "s"), GRAPH, 0, 1, Options())
+    assert len(os.listdir("/proc/self/fd")) == before

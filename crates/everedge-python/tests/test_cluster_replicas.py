@@ -138,7 +138,15 @@ def test_a_copy_that_comes_back_too_late_is_made_anew(client: Client, tmp_path: 
         gone = lose(client, graph, held_by(graph)["shard-1-of-2"], tmp_path / "away")
         graph.add_edges([2, 3], [3, 4])
         depths = graph.bfs(source=0).to_dict()
-    for name in gone:
+    logs = [name for name in gone if name.startswith("versions")]
+    for name in logs:
+        # Of an earlier set of copies: the last one might have more.
+        whole = (tmp_path / "g" / name).read_bytes()
+        shutil.copy(tmp_path / "away" / name, tmp_path / "g" / name)
+        with pytest.raises(everedge.cluster.ShardLostError, match=f"no worker has the last .*{name}"):
+            everedge.cluster.Graph(client, tmp_path / "g")
+        (tmp_path / "g" / name).write_bytes(whole)
+    for name in set(gone) - set(logs):
         new, old = tmp_path / "g" / name, tmp_path / "away" / name
         shutil.rmtree(new) if new.is_dir() else new.unlink()
         old.rename(new)
@@ -229,3 +237,129 @@ def test_a_copy_that_a_kernel_finds_damaged_is_given_up(client: Client, tmp_path
         graph.add_edges([0], [1])
         assert graph.out_degree().values.sum() == 60_001
         assert graph.version == 2
+
+
+def test_a_task_of_a_call_that_has_ended_commits_nothing(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither beside a copy that is made, nor beside shards that are divided."""
+    from everedge.cluster import StaleError, _graph, _places
+
+    cut, tried = _places.Places.cut, []
+
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2, replicas=2) as graph:
+        graph.add_edges([0, 1], [1, 2])
+        hosts = graph._open.hosts
+
+        def late(self: Any) -> Any:
+            made = cut(self)
+            columns = np.array([2], np.uint32), np.array([3], np.uint32), None
+            (address, *_) = client.scheduler_info(n_workers=-1)["workers"]
+            future = client.submit(_graph._send, hosts, f"late {len(tried)}", "add", columns, pure=False, workers=[address])
+            with pytest.raises((StaleError, OSError, KeyError)):
+                future.result(timeout=30)
+            tried.append(1)
+            return made
+
+        lose(client, graph, held_by(graph)["shard-1-of-2"])
+        monkeypatch.setattr(_places.Places, "cut", late)
+        assert graph.add_edges([5], [6]) == 2
+        hosts = graph._open.hosts
+        graph.grow()
+        monkeypatch.undo()
+        assert len(tried) >= 2
+        assert graph.version == 2
+        expected = degrees(np.array([0, 1, 5]), np.array([1, 2, 6]))
+        assert edges_of(graph) == expected
+    with everedge.cluster.Graph(client, tmp_path / "g", give_up_lost=True) as graph:
+        assert edges_of(graph) == expected
+
+
+@pytest.mark.parametrize("damage", ["manifest", "directory", "unreadable"])
+def test_one_copy_that_cannot_be_opened_is_none(client: Client, tmp_path: Path, damage: str) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2, replicas=2) as graph:
+        graph.add_edges([0, 1], [1, 2])
+    shard = tmp_path / "g" / "shard-0-of-2"
+    if damage == "manifest":
+        (shard / "graph" / "manifest.toml").unlink()
+    elif damage == "directory":
+        (shard / "applied").unlink()
+        (shard / "applied").mkdir()
+    else:
+        shutil.rmtree(shard / "staged")
+        (shard / "staged").symlink_to(tmp_path / "nowhere")
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2}
+        graph.add_edges([2], [3])
+        assert len(graph._open.copies[0]) == len(graph._open.copies[1]) == 2
+
+
+def test_a_creation_that_was_cut_short_needs_no_word(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from everedge.cluster import _places
+
+    def interrupt(self: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_places.Places, "complete", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        everedge.cluster.Graph(client, tmp_path / "g", replicas=2)
+    monkeypatch.undo()
+    with everedge.cluster.Graph(client, tmp_path / "g") as graph:
+        assert (graph.replicas, graph.add_edges([0], [1])) == (2, 1)
+
+
+def test_copies_are_spread(tmp_path: Path) -> None:
+    with some_workers(4) as client, everedge.cluster.Graph(client, tmp_path / "g", shards=4, replicas=2) as graph:
+        loads = [place.address for copies in graph._open.copies for place in copies]
+        assert sorted(map(loads.count, set(loads))) == [2, 2, 2, 2]
+
+
+def test_a_client_that_is_behind_the_log_comes_up_to_it(client: Client, tmp_path: Path) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2, replicas=2) as graph:
+        graph.add_edges([0], [1])
+        places = graph._open
+        # As after an interrupt between the two: it counts, and nobody has heard of it.
+        places.versions.actor.attach([place.where for place in places.version_copies]).result()
+        assert graph.add_edges([1], [2]) == 2
+        assert graph.bfs(source=0).to_dict() == {0: 0, 1: 1, 2: 2}
+
+
+def test_an_answer_that_is_late_is_an_error(client: Client, tmp_path: Path) -> None:
+    class Late:
+        def done(self) -> bool:
+            return True
+
+        def result(self, timeout: float) -> None:
+            raise TimeoutError
+
+    with (
+        everedge.cluster.Graph(client, tmp_path / "g") as graph,
+        pytest.raises(OSError, match="did not answer in time"),
+    ):
+        graph._open.wait([Late()])
+
+
+def test_a_copy_that_cannot_take_a_batch_is_given_up(client: Client, tmp_path: Path) -> None:
+    def fail(name: str) -> None:
+        from everedge.cluster._host import _HERE
+
+        for key, host in _HERE.items():
+            if f"-{name}-" in str(key):
+                def apply(entries: Any) -> int:
+                    if entries:
+                        raise everedge.IoError(f"cannot use `{host._directory}/graph/log`: dead")
+                    return int(host._held.version)
+
+                host._held.apply = apply
+
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2, replicas=2) as graph:
+        graph.add_edges([0, 1], [1, 2])
+        client.run(fail, "shard-0-of-2-copy-1")
+        before = next(place for place in graph._open.copies[0] if place.name == "shard-0-of-2-copy-1")
+        assert graph.add_edges([2, 4], [3, 5]) == 2
+        assert graph.add_edges([3, 5], [4, 6]) == 3
+        assert before not in graph._open.copies[0]
+        assert len(graph._open.copies[0]) == 2
+        expected = edges_of(graph)
+        lose(client, graph, graph._open.copies[0][0].address)
+        assert edges_of(graph) == expected

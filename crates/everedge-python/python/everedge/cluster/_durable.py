@@ -8,7 +8,10 @@ import os
 from collections.abc import Iterator
 from uuid import uuid4
 
-from everedge._errors import IoError, NoSpaceError
+from everedge._errors import EveredgeError, IoError, NoSpaceError
+
+MODE = 0o600
+"""Of files: who may read a graph is for its owner to say."""
 
 
 def append(file: int, path: str, record: bytes) -> None:
@@ -18,22 +21,21 @@ def append(file: int, path: str, record: bytes) -> None:
     """
     start = os.fstat(file).st_size
     try:
-        with _naming(path):
+        with naming(path):
             write_all(file, [memoryview(record)])
             os.fdatasync(file)
     except (IoError, NoSpaceError):
-        with _naming(path):
+        with naming(path):
             os.ftruncate(file, start)
         raise
 
 
-def replace_end(path: str, start: int, said: bytes) -> None:
-    """Write, durably, what a file has from a byte on. Raises `NoSpaceError`, `IoError`."""
-    with _naming(path), open(path, "rb+", buffering=0) as file:
-        file.truncate(start)
-        file.seek(start)
-        write_all(file.fileno(), [memoryview(said)])
-        os.fdatasync(file.fileno())
+def replace_end(file: int, path: str, start: int, said: bytes) -> None:
+    """Write, durably, what a file that is open for appending has from a byte on. Raises `NoSpaceError`, `IoError`."""
+    with naming(path):
+        os.ftruncate(file, start)
+        write_all(file, [memoryview(said)])
+        os.fdatasync(file)
 
 
 def write_all(file: int, parts: list[memoryview]) -> None:
@@ -47,8 +49,8 @@ def write_whole(path: str, parts: list[memoryview]) -> None:
     """Write a file that is there as a whole, or is not there, durably. Raises `NoSpaceError`, `IoError`."""
     # Another thread may write the same file now.
     part = f"{path}.{uuid4().hex[:8]}.part"
-    with _naming(path):
-        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with naming(path):
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
         try:
             write_all(file, parts)
             os.fdatasync(file)
@@ -66,7 +68,7 @@ def write_whole(path: str, parts: list[memoryview]) -> None:
 def replacing(path: str) -> Iterator[str]:
     """Give a name to write a file under, which gets its own, durably, at the end. Raises `NoSpaceError`, `IoError`."""
     part = f"{path}.{uuid4().hex[:8]}.part"
-    with _naming(path):
+    with naming(path):
         try:
             yield part
             file = os.open(part, os.O_RDONLY)
@@ -103,11 +105,13 @@ def sync_directory(path: str) -> None:
 
 
 @contextlib.contextmanager
-def _naming(path: str) -> Iterator[None]:
+def naming(path: str) -> Iterator[None]:
     """Say of an error which file it concerns, and what to do."""
     try:
         yield
+    except EveredgeError:
+        raise
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise NoSpaceError(f"no space is left to write `{path}`: make room, and try again") from error
-        raise IoError(f"cannot write `{path}`: {error}: see to the disk, and open the graph again") from error
+        raise IoError(f"cannot use `{path}`: {error}: see to the disk, and open the graph again") from error

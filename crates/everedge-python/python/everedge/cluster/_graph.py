@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import partial
@@ -36,6 +36,7 @@ _BATCH_EDGES = 1 << 22
 _SCATTERED_EDGES_MIN = 1 << 16
 
 Answer = TypeVar("Answer")
+Given = TypeVar("Given")
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Graph:
     ) -> None:
         if not isinstance(client, Client) or client.asynchronous:
             raise InvalidInputError("client: a `distributed.Client` that is not asynchronous")
-        if isinstance(wait, bool) or not isinstance(wait, int | float) or not wait >= 0:
+        if isinstance(wait, bool) or not isinstance(wait, int | float) or not wait > 0:
             raise InvalidInputError(f"wait={wait!r}: a number of seconds")
         for name, count in (("shards", shards), ("replicas", replicas)):
             if count is not None:
@@ -171,7 +172,7 @@ class Graph:
         A batch of a `name` that has a version already is not inserted again: whoever does not know whether a batch arrived sends
         it again under the same name.
 
-        Raises `InvalidInputError` as `everedge.Graph.add_edges`, and if the batch of this name had another number of edges.
+        Raises `InvalidInputError` as `everedge.Graph.add_edges`, and if the batch of this name had other edges.
         """
         return self._send("add", checked_columns(src, dst, weight), name)
 
@@ -216,41 +217,36 @@ class Graph:
         waiting = {f"{name}/{number}": part for number, part in enumerate(parts)}
         edges, batches, version = 0, 0, 0
         total = len(waiting)
-        with self._changing, Bar() as bar:
+        with self._changing, Bar() as bar, self._ending_all():
             for tries in range(1, TRIES_MAX + 1):
-                self._open.complete()
-                bring = partial(reading, self._open.hosts)
+                bring = partial(reading, self._open.complete())
                 futures = {self._begun(partial(bring, one), part): one for one, part in waiting.items()}
-                failed: BaseException | None = None
+                failed: Exception | None = None
                 try:
                     while futures and failed is None:
                         for future in self._done(futures):
                             part = futures.pop(future)
                             try:
-                                sent, count, newest = future.result()
+                                brought = future.result()
                             except Exception as error:
                                 # Also of one that was done, whose result went with its worker.
                                 failed = error
                                 continue
-                            edges, batches, version = edges + sent, batches + count, max(version, newest)
+                            edges, batches, version = edges + brought.edges, batches + brought.batches, max(version, brought.version)
                             del waiting[part]
+                            failed = brought.failed
                             if is_watched():
                                 bar.show_steps("ingest", total - len(waiting), total)
                         if failed is None and self._open.are_some_lost():
                             failed = ShardLostError("a worker of the graph is gone")
-                    if failed is not None and (tries == TRIES_MAX or not self._open.is_loss(failed)):
-                        raise failed
-                except BaseException:
-                    # What is under way brings nothing more in.
-                    with contextlib.suppress(Exception):
-                        self._open.begin_epoch()
-                    raise
                 finally:
                     # The others would meet the same one by one, each after a time of its own.
                     self._client.cancel(list(futures))
+                if failed is not None and (tries == TRIES_MAX or not self._open.is_loss(failed)) and waiting:
+                    raise failed
                 if not waiting:
                     break
-                self._open.recover()
+                self._open.recover(failed)
         return ClusterIngest(edges, batches, version)
 
     def bfs(self, source: Id | None = None, *, threads: int = 0) -> ClusterValues[np.int32]:
@@ -339,7 +335,7 @@ class Graph:
         """
         with self._changing:
             shards = 2 * self.num_shards
-            self._again(lambda places: places.grow(shards), changes=True)
+            self._changed(lambda places, _: places.grow(shards))
 
     def close(self) -> None:
         """Close all shards; a second time does nothing."""
@@ -375,18 +371,31 @@ class Graph:
     def _send(self, operation: Operation, columns: Columns, name: str | None) -> int:
         name = _checked_name(name)
 
-        def send(places: Places) -> int:
+        def send(places: Places, hosts: Hosts) -> int:
             # A large one goes straight to a worker.
             held = columns
             if columns[0].size > _SCATTERED_EDGES_MIN:
                 (held,) = self._client.scatter([columns], direct=True, hash=False)
-            future = self._client.submit(_send, places.hosts, name, operation, held, pure=False, key=f"batch-{uuid4().hex[:12]}")
-            ((version, _),) = places.wait([future])
+            future = self._client.submit(_send, hosts, name, operation, held, pure=False, key=f"batch-{uuid4().hex[:12]}")
+            ((version, _, failed),) = places.wait([future])
+            if failed is not None:
+                # A copy that cannot apply it is given up; the batch is acknowledged.
+                places.is_loss(failed)
             done: int = version
             return done
 
-        with self._changing:
-            return self._again(send, changes=True)
+        with self._changing, self._ending_all():
+            return self._changed(send)
+
+    @contextlib.contextmanager
+    def _ending_all(self) -> Iterator[None]:
+        """Let no task that is under way bring anything in after an error, or Ctrl-C."""
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self._open.begin_epoch()
+            raise
 
     def _begun(self, bring: Callable[[Any], object], part: Any) -> Future[Any]:
         """Begin to bring in a part of a source, one that is computed only then if it is a delayed value."""
@@ -405,17 +414,23 @@ class Graph:
             return {future for future in futures if future.status not in ("pending", "finished")}
         return done
 
-    def _again(self, ask: Callable[[Places], Answer], *, changes: bool = False) -> Answer:
+    def _again(self, ask: Callable[[Places], Answer]) -> Answer:
         """Ask, and ask again when what a worker had that is gone is elsewhere."""
+        return self._tried(lambda: self._open, ask)
+
+    def _changed(self, change: Callable[[Places, Hosts], Answer]) -> Answer:
+        """Change the graph, and try again as `_again`, each time with all copies."""
+        return self._tried(lambda: self._open.complete(), lambda hosts: change(self._open, hosts))
+
+    def _tried(self, prepare: Callable[[], Given], ask: Callable[[Given], Answer]) -> Answer:
         for tries in range(1, TRIES_MAX + 1):
-            if changes:
-                self._open.complete()
+            given = prepare()
             try:
-                return ask(self._open)
+                return ask(given)
             except Exception as error:
                 if tries == TRIES_MAX or not self._open.is_loss(error):
                     raise
-                self._open.recover()
+                self._open.recover(error)
         raise AssertionError("it returns, or raises")
 
     def _answer(self, kernel: str, threads: int, **parameters: Any) -> tuple[Any, Any, npt.NDArray[Any]]:
@@ -466,17 +481,27 @@ def _parts_of(source: Any) -> list[Any]:
     return [TablesPart(list(source) if hasattr(source, "__next__") else source)]
 
 
-def _bring(
-    names: Names, operation: Operation, batch: int, hosts: Hosts, name: str, part: Any
-) -> tuple[int, int, int]:
-    """Bring in a part of a source, on a worker; returns its edges and batches, and its newest version."""
+@dataclass(frozen=True)
+class _Brought:
+    """What a task brought in of a source."""
+
+    edges: int
+    batches: int
+    version: int
+    failed: Exception | None
+    """Why a batch could not be applied somewhere."""
+
+
+def _bring(names: Names, operation: Operation, batch: int, hosts: Hosts, name: str, part: Any) -> _Brought:
+    """Bring in a part of a source, on a worker."""
     reading = part if isinstance(part, Part) else TablesPart(part)
     edges, version, number = 0, 0, 0
+    failed: Exception | None = None
     for number, columns in enumerate(batches_of(reading.tables(names), batch), 1):
-        newest, sent = hosts.send(f"{name}/{number}", operation, columns)
-        edges, version = edges + sent, max(version, newest)
-    return edges, number, version
+        newest, sent, why = hosts.send(f"{name}/{number}", operation, columns)
+        edges, version, failed = edges + sent, max(version, newest), failed or why
+    return _Brought(edges, number, version, failed)
 
 
-def _send(hosts: Hosts, name: str, operation: Operation, columns: Columns) -> tuple[int, int]:
+def _send(hosts: Hosts, name: str, operation: Operation, columns: Columns) -> tuple[int, int, Exception | None]:
     return hosts.send(name, operation, columns)

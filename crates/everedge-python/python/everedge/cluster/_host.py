@@ -8,11 +8,12 @@ import math
 import os
 import re
 import shutil
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -23,6 +24,7 @@ from distributed.core import send_recv
 from distributed.protocol.serialize import to_serialize
 
 from everedge._errors import ClosedError, CorruptionError, InvalidInputError, IoError, KernelError
+from everedge.cluster._durable import naming
 from everedge.cluster._options import Options
 from everedge.cluster._shard import Message, Question, Shard
 from everedge.cluster._staging import Columns, Operation, checked, fingerprint
@@ -154,10 +156,10 @@ class VersionsHost(Host):
         """Let these copies have all versions from now on; returns the epoch that begins so."""
         held: Versions = self._held
 
-        def put(copy: Where, start: int, said: bytes) -> None:
-            _result(_call(copy, "put", start, said), _PUT_SECONDS_MAX)
+        def ask(copy: Where, method: str, *arguments: Any) -> Any:
+            return _result(_call(copy, method, *arguments), _PUT_SECONDS_MAX)
 
-        return await self._work(partial(held.attach, [partial(put, copy) for copy in copies]))
+        return await self._work(partial(held.attach, [partial(ask, copy) for copy in copies]))
 
 
 class CopyHost(Host):
@@ -173,6 +175,7 @@ class ShardHost(Host):
     def __init__(self, name: str, directory: str, graph: bytes, shard: int, shards: int, options: Options) -> None:
         # One thread for a superstep, one for a batch, and one for what is short.
         super().__init__(name, Shard(directory, graph, shard, shards, options), 3)
+        self._directory = directory
         self._shard = shard
         self._others: list[Where] = []
         self._inboxes: dict[tuple[str, int], dict[int, tuple[Message, list[float]]]] = {}
@@ -180,6 +183,16 @@ class ShardHost(Host):
         self._arrived = asyncio.Event()
         self._steps: dict[str, int] = {}
         self._stopped: set[str] = set()
+
+    async def call(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the shard. What the system says of its files is no loss of a worker."""
+        with naming(self._directory):
+            return await super().call(method, *arguments)
+
+    def call_here(self, method: str, *arguments: Any) -> Any:
+        """Do the same on a thread of this process that waits for it."""
+        with naming(self._directory):
+            return super().call_here(method, *arguments)
 
     async def meet(self, shards: list[Where]) -> None:
         """Be told where all shards are."""
@@ -318,8 +331,9 @@ class Hosts:
     epoch: int
     weighted: bool
 
-    def send(self, name: str, operation: Operation, columns: Columns) -> tuple[int, int]:
-        """Bring a batch to its owners, and give it a version; returns that and its number of edges.
+    def send(self, name: str, operation: Operation, columns: Columns) -> tuple[int, int, Exception | None]:
+        """Bring a batch to its owners, and give it a version; returns that, its number of edges, and why it could not be applied
+        somewhere.
 
         It is durable everywhere then. A batch of this name that has a version is not sent again. Raises `InvalidInputError` for
         edges that no shard could take: a batch that has a version must be.
@@ -339,24 +353,28 @@ class Hosts:
         batch, edges = called(name, fingerprint(operation, columns)), src.size
         known = _result(_call(self.versions, "committed", batch))
         if known is not None:
-            return known, edges
+            return known, edges, None
         parts = enumerate(_native.divided(*columns, len(self.copies)))
         mine = {shard: part for shard, part in parts if part[0].size}
         staged = [
             _call(copy, "stage", batch, self.epoch, operation, part) for shard, part in mine.items() for copy in self.copies[shard]
         ]
-        since = min(map(_result, staged), default=0)
+        # One without edges has nobody who must hear of others.
+        since = min(map(_result, staged), default=sys.maxsize)
         version, entries = _result(_call(self.versions, "commit", batch, edges, self.epoch, list(mine), since, len(self.copies)))
         # Copies are asked nothing, and need no cuts.
         batches = [entry for entry in entries if entry.batch is not None]
         applied = [
             _call(copy, "apply", batches if number else entries) for shard in mine for number, copy in enumerate(self.copies[shard])
         ]
+        failed: Exception | None = None
         for one in applied:
-            # It is acknowledged. A shard that cannot apply it says why when it is asked next.
-            with contextlib.suppress(Exception):
+            try:
                 _result(one)
-        return version, edges
+            except Exception as error:
+                # It is acknowledged all the same. A shard that answers questions says why again when it is asked.
+                failed = failed or error
+        return version, edges, failed
 
 
 def _call(where: Where, method: str, *arguments: Any) -> Any:
@@ -384,7 +402,10 @@ async def _ask(worker: Worker, where: Where, method: str, *arguments: Any) -> An
 
 def _result(call: Any, seconds: float = _ANSWER_SECONDS_MAX) -> Any:
     # A worker that was started again at the same address may not answer at all.
-    return call() if isinstance(call, partial) else call.result(timeout=seconds)
+    try:
+        return call() if isinstance(call, partial) else call.result(timeout=seconds)
+    except TimeoutError as error:
+        raise OSError(f"a worker did not answer within {seconds} s") from error
 
 
 def remove_at(path: str, names: list[str]) -> None:
@@ -410,8 +431,8 @@ def put_away_at(path: str, name: str) -> None:
 class Found:
     """What a worker sees of a graph."""
 
-    logs: dict[str, tuple[int, int, int] | str]
-    """The files of versions by name: the epoch and the length of each, and how many copies there are to be; or what is wrong."""
+    logs: dict[str, Log | str]
+    """The files of versions by name: what each says, without its entries; or what is wrong with it."""
     shards: list[str]
     """Directories of shards."""
     is_other: bool
@@ -423,12 +444,11 @@ def found_at(path: str) -> Found:
     if not os.path.isdir(path):
         return Found({}, [], os.path.lexists(path))
     names = sorted(os.listdir(path))
-    logs: dict[str, tuple[int, int, int] | str] = {}
+    logs: dict[str, Log | str] = {}
     for name in names:
         if re.fullmatch(r"versions(-copy-\d+)?", name):
             try:
-                log = Log.read(os.path.join(path, name))
-                logs[name] = log.epoch, log.end, log.replicas
+                logs[name] = replace(Log.read(os.path.join(path, name)), entries=[], committed={})
             except (CorruptionError, IoError) as error:
                 logs[name] = str(error)
     shards = [name for name in names if re.fullmatch(r"shard-\d+-of-\d+(-copy-\d+)?", name)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from everedge._errors import InvalidInputError
 from everedge._reports import RunReport
 from everedge._values import Components, Scalar, Values, Vertices
 from everedge.cluster._host import Asked, Ending
-from everedge.cluster._places import Cut, Places
+from everedge.cluster._places import LOOK_SECONDS, Cut, Places
 from everedge.cluster._shard import Question
 
 TRIES_MAX = 10
@@ -99,7 +100,7 @@ class Answering:
                     raise
                 self._give_up(name, None)
                 try:
-                    self.places.recover()
+                    self.places.recover(error)
                 except BaseException:
                     self._give_up(name, saves)
                     raise
@@ -188,8 +189,9 @@ class Answering:
 
     def _note(self, name: str) -> None:
         if self.tell is not None:
-            done = self.places.shards[0].actor.progress(name).result()
-            self.tell(done, self.parameters.get("iterations") or 0)
+            with contextlib.suppress(TimeoutError):
+                done = self.places.shards[0].actor.progress(name).result(timeout=LOOK_SECONDS)
+                self.tell(done, self.parameters.get("iterations") or 0)
 
     def _give_up(self, name: str, saves: str | None) -> None:
         """Tell all shards that are there, and wait for none."""

@@ -75,13 +75,14 @@ class Places:
         self._token = f"everedge-{os.path.basename(path)}-{uuid4().hex[:8]}"
         self._count = 0
         self._cut: Cut | None = None
-        self._applied = 0
         self._given_up: set[Place] = set()
         """Copies whose files failed."""
         self._bad: set[tuple[str, str]] = set()
         """Their names and workers: they are not opened again, but made anew."""
         self._changes = 0
         """How often it was another actor that has something."""
+        self._is_settled = True
+        """Whether all actors know of each other since then."""
         self.asking = threading.RLock()
         """Held while a question is answered: cuts are of one at a time, and shards stay where they are."""
         self._recovering = threading.RLock()
@@ -118,7 +119,8 @@ class Places:
             for shard in range(self.shard_count):
                 # Also where an earlier creation did not come to its end.
                 is_new = self.state.newest == 0 and not any(_name_of(shard, self.shard_count) in one.shards for one in found.values())
-                self.copies.append([self._create_shard(shard, found) if is_new else self._open_shard(shard, found)])
+                place = self._create_shard(shard, found) if is_new else self._open_shard(shard, self.state, found, self.copies)
+                self.copies.append([place])
             self._drop_needless()
             self.call_every("forget_all")
             if not gives_up_lost:
@@ -142,19 +144,21 @@ class Places:
         logs = {(name, address): said for address, one in found.items() for name, said in one.logs.items()}
         logs = {place: said for place, said in logs.items() if place not in self._bad} or logs
         whole = {place: said for place, said in logs.items() if not isinstance(said, str)}
-        damage = {name: str(said) for (name, _), said in logs.items() if isinstance(said, str)}
+        damage = {name: said for (name, _), said in logs.items() if isinstance(said, str)}
         if not whole and damage:
             raise CorruptionError(next(iter(damage.values())))
         if not whole:
             raise ShardLostError(f"no worker has `{self._path('versions')}`: start the worker whose disk has it")
-        name, address = max(whole, key=lambda place: whole[place])
-        newest, _, replicas = whole[name, address]
-        missing = set(_names("versions", replicas)) - {name for name, _ in whole}
-        if missing and (epoch is None or newest < epoch):
+        name, address = max(whole, key=lambda place: (whole[place].epoch, whole[place].end))
+        newest = whole[name, address]
+        # Those of another set of copies are none of this one.
+        known = {name for (name, _), log in whole.items() if log.attached == newest.attached}
+        missing = set(_names("versions", newest.replicas)) - known if newest.attached else set()
+        if missing and (epoch is None or newest.epoch < epoch):
             one = min(missing)
             raise ShardLostError(
-                f"{damage.get(one, f'no worker has `{self._path(one)}`')}; it may be newer than the copy that there is: start the"
-                " worker whose disk has it, or, if it is lost for ever, open the graph with give_up_lost=True"
+                f"{damage.get(one, f'no worker has the last `{self._path(one)}`')}; it may be newer than the copy that there is: start"
+                " the worker whose disk has it, or, if it is lost for ever, open the graph with give_up_lost=True"
             )
         self.versions = self._put_versions(name, address, None)
         self.state = self._state()
@@ -193,10 +197,14 @@ class Places:
         done = []
         for answer in answers:
             while True:
+                is_done = answer.done()
                 try:
                     done.append(answer.result(timeout=LOOK_SECONDS))
                     break
-                except TimeoutError:
+                except TimeoutError as error:
+                    if is_done:
+                        # It is the answer.
+                        raise OSError("a worker did not answer in time") from error
                     if self._lost():
                         raise ShardLostError("a worker of the graph is gone") from None
                     if idle is not None:
@@ -218,6 +226,7 @@ class Places:
             return self._taken_cut()
 
     def _taken_cut(self) -> Cut:
+        changes = self._changes
         if self._cut is not None:
             if self._cut.version == self.newest():
                 return self._cut
@@ -233,19 +242,24 @@ class Places:
             raise
         count = sum(owned for owned, _, _ in prepared)
         bound = max((bound for _, bound, _ in prepared), default=0)
-        self._cut = Cut(entry.cut, entry.version, (count, bound), sum(ghosts for _, _, ghosts in prepared))
-        return self._cut
+        cut = Cut(entry.cut, entry.version, (count, bound), sum(ghosts for _, _, ghosts in prepared))
+        with self._recovering:
+            if self._changes != changes:
+                raise ClosedError("a worker went away meanwhile")
+            self._cut = cut
+        return cut
 
-    def recover(self) -> None:
-        """See that there is a copy of everything that a question needs, after workers went away.
+    def recover(self, error: BaseException | None = None) -> None:
+        """See that there is a copy of everything that a question needs, after workers went away, and after an error.
 
         Raises `ShardLostError` if there is none within the time to wait.
         """
         with self._recovering:
-            if self._again(self._recover):
-                self._drop_needless()
+            self._again(self._recover)
+            if isinstance(error, StaleError):
+                self.begin_epoch()
 
-    def _recover(self) -> bool:
+    def _recover(self) -> None:
         lost = self._lost()
         found = self._survey() if lost else {}
         if self.versions in lost:
@@ -261,22 +275,24 @@ class Places:
             copies = [[] for _ in range(state.shards)]
             found = self._survey()
         elif not lost:
-            return False
+            if not self._is_settled:
+                self._drop_needless()
+            return
+        self._is_settled = False
         self._close([place for place in self._places() if place in self._given_up])
-        self.state = state
         new: list[Place] = []
         try:
             for shard, of_shard in enumerate(copies):
                 if not of_shard:
-                    of_shard.append(self._open_shard(shard, found))
+                    of_shard.append(self._open_shard(shard, state, found, copies))
                     new += of_shard
         except BaseException:
             self._close(new)
             raise
         self.version_copies = [place for place in self.version_copies if place not in lost]
-        self.copies = copies
+        self.copies, self.state = copies, state
         self._given_up.clear()
-        return True
+        self._drop_needless()
 
     def is_loss(self, error: BaseException) -> bool:
         """Return whether an error may come from a worker that is gone, or from a copy whose disk fails or is damaged, which is given up
@@ -295,26 +311,32 @@ class Places:
                     return True
         return False
 
-    def complete(self) -> None:
-        """See that there are as many copies of everything as there are to be: batches wait for that, questions do not.
+    def complete(self) -> Hosts:
+        """See that there are as many copies of everything as there are to be; returns where they are. Batches wait for that, questions do
+        not.
 
         Raises `ShardLostError` if there are too few workers for that within the time to wait.
         """
-        while not self._is_complete():
+        while True:
+            with self._recovering:
+                if self._is_complete():
+                    return self.hosts
             self._again(self._complete)
 
     def begin_epoch(self) -> None:
         """Let no task that is under way commit a batch any more."""
-        with self.asking, self._recovering:
+        with self._recovering:
             self.wait([self.versions.actor.attach([place.where for place in self.version_copies])])
             self.state = self._state()
 
     def _is_complete(self) -> bool:
         counts = {1 + len(self.version_copies), *map(len, self.copies)}
-        return counts == {self.state.replicas}
+        return counts == {self.state.replicas} and not self._given_up
 
     def _complete(self) -> None:
         self.recover()
+        # Nothing comes in between the cut of which copies are made and the time when they count.
+        self.begin_epoch()
         begun, found = self._changes, self._survey()
         copies = [list(of_shard) for of_shard in self.copies]
         version_copies = list(self.version_copies)
@@ -327,16 +349,19 @@ class Places:
         try:
             for shard, of_shard in enumerate(copies):
                 for name in self._missing(_name_of(shard, self.shard_count), of_shard):
-                    place = self._reopened(shard, name, found, of_shard) or self._copied(shard, name, found, of_shard)
-                    of_shard.append(made(place))
+                    place = self._reopened(shard, name, self.state, found, of_shard, copies)
+                    of_shard.append(made(place or self._copied(shard, name, found, of_shard, copies)))
             for name in self._missing("versions", [self.versions, *version_copies]):
-                address = self._chosen(found, [self.versions, *version_copies])
+                address = self._chosen(found, [self.versions, *version_copies], copies)
                 version_copies.append(made(self._put(CopyHost, name, address, self._path(name))))
             with self.asking, self._recovering:
                 if self._changes != begun or self._lost():
                     raise ShardLostError("a worker went away meanwhile")
                 # Also where only a shard has another copy: no task may send batches to the last ones any more.
                 self.wait([self.versions.actor.attach([place.where for place in version_copies])])
+                if any(self._is_behind(shard, place) for shard, of_shard in enumerate(copies) for place in of_shard if place in new):
+                    raise ShardLostError("a batch came in meanwhile")
+                self._is_settled = False
                 self.copies, self.version_copies = copies, version_copies
                 new.clear()
                 self._spread()
@@ -371,27 +396,30 @@ class Places:
         """
         if self.shard_count == shards:
             return
+        # Nothing comes in between the cut and the time when the new ones count.
+        self.begin_epoch()
         cut = self.cut()
         found = self._survey()
         state = replace(self.state, shards=shards)
         # What is left of an earlier growing, before or after its end.
-        self._remove(state.shards)
+        self._remove(shards)
         self._remove(self.shard_count // 2)
         new: list[list[Place]] = []
         try:
-            for shard in range(state.shards):
+            for shard in range(shards):
                 new.append([])
-                for name in _names(_name_of(shard, state.shards), self.state.replicas):
-                    address = self._chosen(found, new[-1], placed=new)
+                for name in _names(_name_of(shard, shards), state.replicas):
+                    address = self._chosen(found, new[-1], new)
                     new[-1].append(self._put_shard(shard, name, address, state))
             wheres = [[place.where for place in copies] for copies in new]
             self.wait([place.actor.meet([of_shard[0] for of_shard in wheres]) for copies in new for place in copies])
             self.all("split", cut.number, wheres)
             with self.asking, self._recovering:
-                self.wait([self.versions.actor.call("grow", state.shards)])
+                self.wait([self.versions.actor.call("grow", shards, cut.version)])
+                self._is_settled = False
                 self._release()
-                self._applied = cut.version
                 old, self.copies, self.state = self.copies, new, state
+                self._drop_needless()
         except BaseException:
             # Where the log says that it has grown, and the answer did not come, who sends a batch next opens them again.
             if self.copies is not new:
@@ -424,16 +452,16 @@ class Places:
 
     def _catch_up(self) -> None:
         """Bring every shard to the newest version."""
-        (entries,) = self.wait([self.versions.actor.call("since", self._applied)])
-        self._applied = min(self.call_all("apply", entries))
+        (entries,) = self.wait([self.versions.actor.call("since", min(self.call_all("apply", [])))])
+        self.call_all("apply", entries)
 
     def _drop_needless(self) -> None:
         """Meet, and drop what earlier epochs have left behind, and all cuts.
 
         Raises `CorruptionError` if a shard has a version that the log of versions does not.
         """
+        self._is_settled = False
         self.state = self._state()
-        self._applied = 0
         self._changes += 1
         wheres = [place.where for place in self.shards]
         self.wait([place.actor.meet(wheres) for copies in self.copies for place in copies])
@@ -452,6 +480,7 @@ class Places:
         known = self.wait([self.versions.actor.call("versions_of", batches) for batches in staged])
         placed = zip(every, known, strict=True)
         self.wait([actor.call("drop_needless", self.state.epoch, versions_of) for actor, versions_of in placed])
+        self._is_settled = True
 
     def _check(self, shards: int | None, replicas: int | None, given: dict[str, Any]) -> None:
         for name, value, there in (("shards", shards, self.shard_count), ("replicas", replicas, self.state.replicas)):
@@ -488,49 +517,54 @@ class Places:
         return [one for one in _names(name, self.state.replicas) if all(place.name != one for place in places)]
 
     def _create_shard(self, shard: int, found: dict[str, Found]) -> Place:
-        return self._put_shard(shard, _name_of(shard, self.shard_count), self._chosen(found, []), self.state)
+        return self._put_shard(shard, _name_of(shard, self.shard_count), self._chosen(found, [], self.copies), self.state)
 
-    def _open_shard(self, shard: int, found: dict[str, Found]) -> Place:
+    def _open_shard(self, shard: int, state: State, found: dict[str, Found], placed: list[list[Place]]) -> Place:
         """Open a copy of a shard that has all versions."""
-        name = _name_of(shard, self.shard_count)
-        for one in _names(name, self.state.replicas):
-            if place := self._reopened(shard, one, found, []):
+        names = _names(_name_of(shard, state.shards), state.replicas)
+        for name in names:
+            if place := self._reopened(shard, name, state, found, [], placed):
                 return place
-        where = " or ".join(f"`{self._path(one)}`" for one in _names(name, self.state.replicas))
+        where = " or ".join(f"`{self._path(name)}`" for name in names)
         raise ShardLostError(f"no worker has {where}: start the worker whose disk has it, and try again")
 
-    def _reopened(self, shard: int, name: str, found: dict[str, Found], others: list[Place]) -> Place | None:
+    def _reopened(
+        self, shard: int, name: str, state: State, found: dict[str, Found], others: list[Place], placed: list[list[Place]]
+    ) -> Place | None:
         """Open a copy of a shard that is somewhere. Of one that lacks a version, or is damaged, another copy is needed."""
         able = {address for address, one in found.items() if name in one.shards} - {place.address for place in others}
         able -= {address for bad, address in self._bad if bad == name}
-        is_only = self.state.replicas == 1
+        is_only = state.replicas == 1
         while able:
-            address = self._chosen(able, others)
+            address = self._chosen(able, others, placed)
             able.remove(address)
             try:
-                place = self._put_shard(shard, name, address, self.state)
-            except (CorruptionError, IoError):
-                if is_only:
+                place = self._put_shard(shard, name, address, state)
+            except EveredgeError as error:
+                # What another process has may be free soon.
+                if is_only or isinstance(error, InUseError | ShardLostError):
                     raise
                 continue
             try:
-                version, staged = self.wait([place.actor.call("apply", []), place.actor.call("staged")])
-                (is_behind,) = self.wait([self.versions.actor.call("is_behind", shard, version, staged)])
+                if not self._is_behind(shard, place):
+                    return place
             except BaseException:
                 self._close([place])
                 raise
-            if not is_behind:
-                return place
             self._close([place])
             if is_only:
-                raise CorruptionError(
-                    f"`{self._path(name)}` has version {version}, and lacks later ones that are acknowledged: restore it from a copy"
-                )
+                raise CorruptionError(f"`{self._path(name)}` lacks versions that are acknowledged: restore it from a copy")
         return None
 
-    def _copied(self, shard: int, name: str, found: dict[str, Found], others: list[Place]) -> Place:
+    def _is_behind(self, shard: int, place: Place) -> bool:
+        """Return whether a copy of a shard lacks a version."""
+        version, staged = self.wait([place.actor.call("apply", []), place.actor.call("staged")])
+        (is_behind,) = self.wait([self.versions.actor.call("is_behind", shard, version, staged)])
+        return bool(is_behind)
+
+    def _copied(self, shard: int, name: str, found: dict[str, Found], others: list[Place], placed: list[list[Place]]) -> Place:
         """Make another copy of a shard."""
-        address = self._chosen(found, others)
+        address = self._chosen(found, others, placed)
         self.client.run(put_away_at, self.path, name, workers=[address])
         place = self._put_shard(shard, name, address, self.state)
         try:
@@ -542,13 +576,11 @@ class Places:
             raise
         return place
 
-    def _chosen(
-        self, found: Iterable[str], others: list[Place], *, placed: list[list[Place]] | None = None
-    ) -> str:
+    def _chosen(self, found: Iterable[str], others: list[Place], placed: list[list[Place]]) -> str:
         """Return the worker for another copy: none that has one of the `others`, if possible none whose disk has failed, on another
-        machine, and of those left the one that has the fewest shards.
+        machine, and of those left the one that has the fewest of the places that there are.
         """
-        places = [place for copies in (self.copies if placed is None else placed) for place in copies]
+        places = [place for copies in placed for place in copies]
         able = [address for address in found if all(place.address != address for place in others)]
         if not able:
             raise ShardLostError(

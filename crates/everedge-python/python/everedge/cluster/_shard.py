@@ -22,7 +22,8 @@ from everedge import _native
 from everedge._errors import ClosedError, CorruptionError, InvalidInputError, NotAGraphError
 from everedge._graph import Graph
 from everedge._snapshot import Snapshot
-from everedge.cluster._durable import make_directory, replacing, write_whole
+from everedge.cluster._durable import make_directory, naming, replacing, write_whole
+from everedge.cluster._errors import StaleError
 from everedge.cluster._options import Options
 from everedge.cluster._staging import Applied, Columns, Operation, Staged, Staging, aligned, checked
 from everedge.cluster._versions import Entry
@@ -105,15 +106,17 @@ class Shard:
         self.shards = shards
         self._directory = directory
         self._weighted = options.weighted
-        make_directory(directory)
-        self._applied = Applied(os.path.join(directory, "applied"), graph, shard, shards)
-        self._graph = _opened(os.path.join(directory, "graph"), options, is_new=self._applied.is_empty)
-        try:
+        with naming(directory), contextlib.ExitStack() as failed:
+            make_directory(directory)
+            self._applied = Applied(os.path.join(directory, "applied"), graph, shard, shards)
+            failed.callback(self._applied.close)
+            self._graph = _opened(os.path.join(directory, "graph"), options, is_new=self._applied.is_empty)
+            failed.callback(self._graph.close)
             self._staging = Staging(os.path.join(directory, "staged"))
             self._version = self._applied.version(self._updates())
-        except BaseException:
-            self._graph.close()
-            raise
+            failed.pop_all()
+        self._epoch = 0
+        """Nothing that was staged before this one becomes a version."""
         self._changing = threading.Lock()
         self._lock = threading.Lock()
         self._cuts: dict[int, Cut] = {}
@@ -125,12 +128,18 @@ class Shard:
         return self._version
 
     def stage(self, batch: str, epoch: int, operation: Operation, columns: Columns) -> int:
-        """Keep a batch durably until its version is applied; returns the version that the graph has now."""
+        """Keep a batch durably until its version is applied; returns the version that the graph has now.
+
+        Raises `StaleError` for one of an epoch that is over.
+        """
+        if epoch < self._epoch:
+            raise StaleError("the graph was opened anew since the batch was sent: send it again")
         self._staging.put(batch, Staged(epoch, operation, checked(columns)))
         return self._version
 
     def drop_needless(self, epoch: int, versions: dict[str, int]) -> None:
         """Give up what was staged before an epoch and did not become a version, and what is in the graph."""
+        self._epoch = epoch
         self._staging.drop_older(epoch, set(versions))
         for batch, version in versions.items():
             if version <= self._version:
@@ -139,17 +148,19 @@ class Shard:
     def apply(self, entries: Sequence[Entry]) -> int:
         """Bring versions into the graph, in order, and take the snapshots of cuts; returns the version that it has then.
 
-        Entries that it has seen change nothing. None may be left out between its version and the last of them.
+        Entries that it has seen change nothing. Raises `StaleError` if one is left out between its version and the last of them.
         """
         with self._changing:
             for entry in entries:
                 if entry.cut is not None:
                     self._take(entry.cut, entry.version)
+                elif entry.version > self._version + 1:
+                    raise StaleError(f"shard {self.shard} has version {self._version}, and was told of {entry.version} next")
                 elif entry.version > self._version:
                     self._apply_batch(entry)
                 elif entry.batch is not None:
                     # It came again.
-                    self._staging.drop(entry.batch)
+                    self._drop(entry.batch)
             return self._version
 
     def _apply_batch(self, entry: Entry) -> None:
@@ -168,8 +179,15 @@ class Shard:
                 self._graph.add_edges(src, dst, weights)
             else:
                 self._graph.delete_edges(src, dst)
-            self._staging.drop(batch)
+            # Before anything else: it must not come in again.
+            self._version = entry.version
+            self._drop(batch)
         self._version = entry.version
+
+    def _drop(self, batch: str) -> None:
+        # What stays of it is dropped when shards meet again.
+        with contextlib.suppress(OSError):
+            self._staging.drop(batch)
 
     def _take(self, cut: int, version: int) -> None:
         # Who was opened again since a cut cannot take it any more, and is asked for another one.

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from everedge import _native
 from everedge._errors import CorruptionError, InvalidInputError
-from everedge.cluster._durable import append, make_directory, sync_directory, write_whole
+from everedge.cluster._durable import MODE, append, make_directory, sync_directory, write_whole
 
 Number = TypeVar("Number", bound=np.generic)
 Operation = Literal["add", "delete"]
@@ -79,8 +79,13 @@ class Staging:
         checksum = zlib.crc32(head)
         for column in body:
             checksum = zlib.crc32(column, checksum)
-        write_whole(self._path(batch), [memoryview(head), memoryview(_CHECKSUM.pack(checksum)), *body])
+        # Before it has the name: who applies it drops both.
         self._held[batch] = staged
+        try:
+            write_whole(self._path(batch), [memoryview(head), memoryview(_CHECKSUM.pack(checksum)), *body])
+        except BaseException:
+            self._held.pop(batch, None)
+            raise
 
     def get(self, batch: str) -> Staged:
         """Return a staged batch. Raises `CorruptionError` if its file is damaged."""
@@ -142,7 +147,7 @@ class Applied:
         self._path = path
         body = struct.pack("<8s16sII", _SHARD_MAGIC, graph, shard, shards)
         self._head = body + struct.pack("<I", zlib.crc32(body))
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, MODE)
         try:
             sync_directory(os.path.dirname(path))
             head = os.pread(self._file, _OF_SHARD.size, 0)

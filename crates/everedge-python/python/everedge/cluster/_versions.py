@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -12,10 +13,11 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from io import FileIO
+from typing import Any
 from uuid import uuid4
 
-from everedge._errors import CorruptionError, InUseError, InvalidInputError, IoError, PoisonedError
-from everedge.cluster._durable import append, make_directory, replace_end, sync_directory
+from everedge._errors import CorruptionError, EveredgeError, InUseError, InvalidInputError, IoError, PoisonedError
+from everedge.cluster._durable import MODE, append, make_directory, naming, replace_end, sync_directory
 from everedge.cluster._errors import StaleError
 from everedge.cluster._options import Options
 
@@ -30,8 +32,8 @@ _EPOCH, _BATCH, _SHARDS = 0, 1, 2
 _FORMAT = 1
 _SECTOR_BYTES = 512
 _NO_BATCH = "0" * 32 + "-" + "0" * 16
-Put = Callable[[int, bytes], object]
-"""Writes, durably, what the log has from a byte on, in place of what a copy of it has there."""
+Ask = Callable[..., Any]
+"""Calls a method of a `Copy`, elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class Log:
     base: int = 0
     """The version that these shards began with: they have the batches up to it, though not one by one."""
     epoch: int = 0
+    attached: int = 0
+    """The epoch in which copies were attached last; 0 if none ever were."""
     end: int = 0
     """How many bytes of it are whole."""
     entries: list[Entry] = field(default_factory=list)
@@ -117,6 +121,8 @@ class Log:
 
     def _take(self, path: str, version: int, epoch: int, kind: int, batch: str, edges: int, more: bytes) -> None:
         self.epoch = max(self.epoch, epoch)
+        if kind == _EPOCH and edges:
+            self.attached = epoch
         if kind == _BATCH:
             self.add(version, batch, int.from_bytes(more, "little"))
         elif kind == _SHARDS:
@@ -143,11 +149,35 @@ class Copy:
         self._path = path
         self._held = _locked(path)
 
+    def has(self, size: int, checksum: int) -> bool:
+        """Return whether it begins with so many bytes that have this checksum."""
+        with naming(self._path):
+            said = os.pread(self._held.fileno(), size, 0)
+        return len(said) == size and zlib.crc32(said) == checksum
+
+    def take(self, said: bytes) -> None:
+        """Have, durably, this and nothing else. What it had stays until it has."""
+        part = f"{self._path}.part"
+        with naming(part), contextlib.suppress(FileNotFoundError):
+            os.unlink(part)
+        new = _locked(part)
+        try:
+            replace_end(new.fileno(), part, 0, said)
+            with naming(self._path):
+                # It is locked before it has the name.
+                os.replace(part, self._path)
+                sync_directory(os.path.dirname(self._path))
+        except BaseException:
+            new.close()
+            raise
+        self._held.close()
+        self._held = new
+
     def put(self, start: int, said: bytes) -> None:
         """Write, durably, what the log has from a byte on, in place of what is there."""
         if start > os.fstat(self._held.fileno()).st_size:
-            raise StaleError(f"`{self._path}` is behind the log: bring it up to it first")
-        replace_end(self._path, start, said)
+            raise StaleError(f"`{self._path}` is behind the log")
+        replace_end(self._held.fileno(), self._path, start, said)
 
     def close(self) -> None:
         """Close the file."""
@@ -165,7 +195,7 @@ class Versions:
         """Open the log, or create it for so many shards, made in this way, each with so many copies."""
         self._path = path
         self._lock = threading.Lock()
-        self._copies: list[Put] = []
+        self._copies: list[Ask] = []
         self._cuts = 0
         self._failed: IoError | None = None
         # It is closed, and so unlocked, when nobody has it any more.
@@ -196,23 +226,31 @@ class Versions:
                 "replicas": self._log.replicas,
             }
             self._append(_SHARDS, 0, _NO_BATCH, self._log.shards, json.dumps(made).encode())
+        self._begin_epoch()
+
+    def _begin_epoch(self) -> None:
         self._log.epoch += 1
-        self._append(_EPOCH, 0, _NO_BATCH, 0)
+        try:
+            self._append(_EPOCH, 0, _NO_BATCH, len(self._copies))
+        except BaseException:
+            self._log.epoch -= 1
+            raise
 
     @property
     def log(self) -> Log:
         """What it says as a whole."""
         return self._log
 
-    def attach(self, copies: Sequence[Put]) -> int:
-        """Write to these copies from now on, which get all that there is; returns the epoch that begins so."""
+    def attach(self, copies: Sequence[Ask]) -> int:
+        """Write to these copies from now on, which get what they lack; returns the epoch that begins so."""
         with self._lock:
             said = os.pread(self._file, os.fstat(self._file).st_size, 0)
-            for put in copies:
-                put(0, said)
+            checksum = zlib.crc32(said)
+            for ask in copies:
+                if not ask("has", len(said), checksum):
+                    ask("take", said)
             self._copies = list(copies)
-            self._log.epoch += 1
-            self._append(_EPOCH, 0, _NO_BATCH, 0)
+            self._begin_epoch()
             return self._log.epoch
 
     @property
@@ -299,9 +337,14 @@ class Versions:
             lacks = (entry.batch for entry in self._since(version) if entry.cut is None and entry.needs(shard))
             return version < self._log.base or not set(staged).issuperset(lacks)
 
-    def grow(self, shards: int) -> None:
-        """Let the graph have so many shards from now on, durably: they have the newest version."""
+    def grow(self, shards: int, version: int) -> None:
+        """Let the graph have so many shards from now on, durably: they have a version, which must be the newest.
+
+        Raises `StaleError` if another one came meanwhile.
+        """
         with self._lock:
+            if version != self.newest:
+                raise StaleError("a batch has come in since the shards were divided: divide them again")
             self._append(_SHARDS, self.newest, _NO_BATCH, shards)
             self._log.shards, self._log.base = shards, self.newest
 
@@ -328,8 +371,8 @@ class Versions:
         record = head + _CHECKSUM.pack(zlib.crc32(head)) + (more + _CHECKSUM.pack(zlib.crc32(more)) if more else b"")
         start = os.fstat(self._file).st_size
         # Copies first: what only they have was not acknowledged, and the next record takes its place.
-        for put in self._copies:
-            put(start, record)
+        for ask in self._copies:
+            ask("put", start, record)
         try:
             append(self._file, self._path, record)
         except IoError as error:
@@ -341,11 +384,15 @@ class Versions:
 def _locked(path: str) -> FileIO:
     """Open a file, or create it, and lock it for as long as it is held."""
     make_directory(os.path.dirname(path))
-    held = open(path, "ab+", buffering=0)
+    with naming(path):
+        held = FileIO(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, MODE), "rb+")
     try:
+        with naming(path):
+            sync_directory(os.path.dirname(path))
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         held.close()
+        if isinstance(error, EveredgeError):
+            raise
         raise InUseError(f"`{path}` is open elsewhere: one client has a graph at a time") from error
-    sync_directory(os.path.dirname(path))
     return held
