@@ -589,7 +589,6 @@ def limits_table() -> str:
         ["the same with 1,024 machines, ms", number(1e3 * (of_dask.shard_seconds * 1024 + of_dask.end_seconds * 2046), 2)],
         ["batches of 2^22 edges, thousands", number(batches / 1e3)],
         ["commits one after the other, s", number(ingest_seconds(PLAN)["commits, on one host"])],
-        ["shards that a record of a version has bits for", "64"],
     ]  # fmt: skip
     return table(["what", "value"], rows)
 

@@ -43,6 +43,7 @@ _BYTES_OF_ID = 16
 """What a kernel keeps for each number up to the largest id, at most."""
 _PUT_SECONDS_MAX = 60.0
 """How long a copy of the versions is waited for."""
+_STOPPED_MAX = 10_000
 _TELL_SECONDS = 0.25
 _TOPIC = "everedge"
 """Where clients of the scheduler hear of supersteps (`Client.get_events`)."""
@@ -182,7 +183,8 @@ class ShardHost(Host):
         """What others said before each superstep of each kernel, also before it begins here."""
         self._arrived = asyncio.Event()
         self._steps: dict[str, int] = {}
-        self._stopped: set[str] = set()
+        self._stopped: dict[str, None] = {}
+        """The kernels that were given up last: what still arrives for them is dropped."""
 
     async def call(self, method: str, *arguments: Any) -> Any:
         """Call a method of the shard. What the system says of its files is no loss of a worker."""
@@ -259,7 +261,9 @@ class ShardHost(Host):
     async def stop(self, name: str) -> None:
         """Give a kernel up, also where it waits for what others say."""
         held: Shard = self._held
-        self._stopped.add(name)
+        self._stopped[name] = None
+        if len(self._stopped) > _STOPPED_MAX:
+            del self._stopped[next(iter(self._stopped))]
         self._inboxes = {key: inbox for key, inbox in self._inboxes.items() if key[0] != name}
         self._steps.pop(name, None)
         self._arrived.set()

@@ -422,8 +422,8 @@ class Places:
                 self._drop_needless()
         except BaseException:
             # Where the log says that it has grown, and the answer did not come, who sends a batch next opens them again.
-            if self.copies is not new:
-                self._close([place for copies in new for place in copies])
+            left = old if self.copies is new else new
+            self._close([place for copies in left for place in copies])
             raise
         self._close([place for copies in old for place in copies])
         self._remove(len(old))

@@ -338,7 +338,7 @@ class Versions:
             return version < self._log.base or not set(staged).issuperset(lacks)
 
     def grow(self, shards: int, version: int) -> None:
-        """Let the graph have so many shards from now on, durably: they have a version, which must be the newest.
+        """Let the graph have so many shards from now on, durably. They have all batches up to a version, which must be the newest.
 
         Raises `StaleError` if another one came meanwhile.
         """
