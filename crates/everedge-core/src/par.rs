@@ -136,8 +136,16 @@ pub fn sort_by_key<T: Send, K: radsort::Key + Ord>(
     items: &mut [T],
     key: impl Fn(&T) -> K + Sync + Send,
 ) {
-    let threads = thread_count();
-    if threads == 1 || items.len() < SORTED_GRAIN {
+    sort_by_key_among(thread_count(), items, key);
+}
+
+/// As [`sort_by_key`], among fewer threads than there are: the others have something else to do.
+pub fn sort_by_key_among<T: Send, K: radsort::Key + Ord>(
+    threads: usize,
+    items: &mut [T],
+    key: impl Fn(&T) -> K + Sync + Send,
+) {
+    if threads <= 1 || items.len() < SORTED_GRAIN {
         return radsort::sort_by_key(items, key);
     }
     let piece = items.len().div_ceil(threads);

@@ -4,12 +4,12 @@
 //! trace. A deletion takes the newest of equal edges away, as in a live graph, and is ignored where there is
 //! none.
 
-use everedge_core::{Edge, MAX_VERTEX_ID, VertexId, WeightedView};
+use everedge_core::{Edge, MAX_VERTEX_ID, VertexId, WeightedView, par};
 use everedge_medium::{Error, Result};
 
 use super::TimelineOptions;
 use super::lists::NewLists;
-use super::net::{Net, first_with_edges, net_of_each_direction};
+use super::net::{GRAIN, Net, first_with_edges, net_of_each_direction};
 use super::segment::{Delta, Found, Totals, Wrong};
 use super::tip::Tip;
 use super::vertex_set::VertexSet;
@@ -154,14 +154,18 @@ impl Changes {
     /// What of the stored edges cannot be so.
     pub(crate) fn net(self, tip: &Tip, options: &TimelineOptions) -> Found<NetChange> {
         let has_vertices = !self.vertices.is_empty();
-        let (new_vertices, ended_vertices) = self.net_vertices(tip.vertices());
+        let indexed = !self.without_indexes;
+        let ((new_vertices, ended_vertices), nets) = par::join_if(
+            self.edges.len() > GRAIN,
+            || self.net_vertices(tip.vertices()),
+            || net_of_each_direction(&self.edges, (tip, indexed), options),
+        );
+        let nets = nets?;
         let mut totals = tip.totals();
         totals.vertex_count += new_vertices.len() as u32;
         totals.vertex_count -= ended_vertices.len() as u32;
         let largest = new_vertices.last().map_or(0, |v| v + 1);
         totals.vertex_bound = totals.vertex_bound.max(largest);
-        let indexed = !self.without_indexes;
-        let nets = net_of_each_direction(self.edges, (tip, indexed), options)?;
         let with_edges = match has_vertices {
             true => first_with_edges(&nets, tip, [&new_vertices, &ended_vertices]),
             false => None,
@@ -175,7 +179,17 @@ impl Changes {
         };
         (totals.edges, totals.loops) = (edges, loops);
         let form = (options.weighted, tip.is_empty());
-        let lists = nets.each_ref().map(|net| NewLists::new(&net.entries, form));
+        let [outward, inward] = &nets;
+        let is_large = outward.entries.len() > GRAIN;
+        let (outward, inward) = par::join_if(
+            is_large,
+            || NewLists::new(&outward.entries, form),
+            || {
+                tip.announce(&outward.entries);
+                NewLists::new(&inward.entries, form)
+            },
+        );
+        let lists = [outward, inward];
         let gone = nets.map(|net| net.gone);
         let delta = Delta { new_vertices, ended_vertices, lists, gone };
         let (additions, deletions) = (added.edges, deleted.edges);

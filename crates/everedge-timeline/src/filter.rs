@@ -6,10 +6,10 @@
 //! all.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use everedge_core::memory::prefetch;
-use everedge_core::{VertexId, scramble};
+use everedge_core::memory::{self, prefetch};
+use everedge_core::{Edge, scramble};
 
 use super::segment::Segment;
 
@@ -28,10 +28,15 @@ const SLOTS_OF_FEW: usize = 1 << 20;
 /// and while it can grow, at most so many edges for each slot.
 const EDGES_PER_SLOT: usize = 2;
 
+/// How many edges before one is taken in its slots are loaded into the cache.
+const AHEAD: usize = 16;
+
 /// The versions after the first one, by what they added.
 pub(crate) struct Filter {
-    slots: Vec<u64>,
-    edges: usize,
+    slots: Vec<AtomicU64>,
+    edges: AtomicUsize,
+    /// How many versions were taken in, with the first one.
+    versions: AtomicUsize,
 }
 
 impl Filter {
@@ -44,49 +49,66 @@ impl Filter {
         let wanted = (2 * added.sum::<usize>()).next_power_of_two();
         let most = slots_max(vertex_bound).ilog2();
         let slots = wanted.clamp(SLOTS_MIN, 1 << most);
-        let mut filter = Self { slots: vec![0; slots], edges: 0 };
+        let filter = Self {
+            slots: memory::zeros(slots),
+            edges: AtomicUsize::new(0),
+            versions: AtomicUsize::new(1),
+        };
         for (index, segment) in segments.iter().enumerate().skip(1) {
-            filter.add(words, index, segment);
+            let lists = &segment.lists[0];
+            let (neighbors, mut edges) = (lists.neighbors(words), Vec::new());
+            lists.for_each(words, |src, range| {
+                edges.extend(neighbors[range].iter().map(|neighbor| (src, neighbor.load(Relaxed))));
+            });
+            filter.take_in(index, edges.len(), |at| edges.get(at).copied());
         }
         filter
     }
 
-    /// Takes in the version number `index`.
-    pub(crate) fn add(&mut self, words: &[AtomicU32], index: usize, segment: &Segment) {
-        let lists = &segment.lists[0];
-        let (neighbors, bits) = (lists.neighbors(words), bits_of(index).map(|bit| 1 << bit));
-        self.edges += neighbors.len();
-        lists.for_each(words, |src, range| {
-            for neighbor in &neighbors[range] {
-                let slots = self.slots_of((src, neighbor.load(Relaxed)));
-                slots.into_iter().zip(bits).for_each(|(slot, bit)| self.slots[slot] |= bit);
+    /// Takes in `count` edges that the version number `index` adds, each from `edge`, by one thread at a time. Nothing is lost if
+    /// the version then does not come to be.
+    pub(crate) fn take_in(&self, index: usize, count: usize, edge: impl Fn(usize) -> Option<Edge>) {
+        let bits = bits_of(index).map(|bit| 1 << bit);
+        for at in 0..count {
+            edge(at + AHEAD).into_iter().for_each(|edge| self.prefetch(edge));
+            let slots = edge(at).map(|edge| self.slots_of(edge));
+            for (slot, bit) in slots.into_iter().flatten().zip(bits) {
+                let slot = &self.slots[slot];
+                slot.store(slot.load(Relaxed) | bit, Relaxed);
             }
-        });
+        }
+        self.edges.fetch_add(count, Relaxed);
+        self.versions.store(index + 1, Relaxed);
+    }
+
+    /// Whether all of so many versions were taken in.
+    pub(crate) fn has_all(&self, count: usize) -> bool {
+        self.versions.load(Relaxed) >= count
     }
 
     /// Whether a larger one, made anew, would tell more.
     pub(crate) fn is_crowded(&self, vertex_bound: u32) -> bool {
-        self.edges > EDGES_PER_SLOT * self.slots.len()
+        self.edges.load(Relaxed) > EDGES_PER_SLOT * self.slots.len()
             && 2 * self.slots.len() <= slots_max(vertex_bound)
     }
 
     /// Returns what is said of an edge.
     #[inline]
-    pub(crate) fn marks(&self, edge: (VertexId, VertexId)) -> Marks {
-        let [ones, others] = self.slots_of(edge).map(|slot| self.slots[slot]);
+    pub(crate) fn marks(&self, edge: Edge) -> Marks {
+        let [ones, others] = self.slots_of(edge).map(|slot| self.slots[slot].load(Relaxed));
         Marks { ones, others }
     }
 
     /// Starts loading what is said of an edge into the cache.
     #[inline]
-    pub(crate) fn prefetch(&self, edge: (VertexId, VertexId)) {
+    pub(crate) fn prefetch(&self, edge: Edge) {
         for slot in self.slots_of(edge) {
             prefetch(&self.slots[slot..]);
         }
     }
 
     #[inline]
-    fn slots_of(&self, (src, dst): (VertexId, VertexId)) -> [usize; 2] {
+    fn slots_of(&self, (src, dst): Edge) -> [usize; 2] {
         let hash = scramble(u64::from(src) << 32 | u64::from(dst));
         let unused = BITS as u32 - self.slots.len().trailing_zeros();
         [hash, hash.rotate_left(32)].map(|hash| (hash >> unused) as usize)

@@ -7,8 +7,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use everedge_core::VertexId;
 use everedge_core::memory::prefetch;
+use everedge_core::{Edge, VertexId};
 use rustc_hash::FxHashMap;
 
 use super::chunk_index::ChunkIndex;
@@ -17,8 +17,8 @@ use super::lists::{Form, Lists, gallop};
 use super::segment::{LINE_WORDS, Place};
 use super::tip::Tip;
 
-/// How many edges after one that is found the next one is loaded into the cache.
-const AHEAD: usize = 12;
+/// Edges whose parts of the cache are loaded at the same time.
+const BLOCK: usize = 32;
 
 /// Finds edges of one direction that the newest version has.
 #[derive(Clone)]
@@ -28,6 +28,8 @@ pub(crate) struct Finder<'a> {
     filter: Option<&'a Filter>,
     /// That of the first version.
     index: Option<&'a ChunkIndex>,
+    /// Where the first version stores what is asked for next, as far as that was looked for.
+    ahead: std::vec::IntoIter<Range<u32>>,
     /// By segment, of those that were searched: of very many versions a small one searches few.
     cursors: FxHashMap<usize, Cursor>,
     found: Vec<Place>,
@@ -53,7 +55,6 @@ impl Cursor {
         (lists, words): (&Lists, &[AtomicU32]),
         v: VertexId,
         neighbor: VertexId,
-        index: Option<&ChunkIndex>,
     ) -> Range<usize> {
         if self.vertex != Some(v) {
             self.vertex = Some(v);
@@ -68,14 +69,17 @@ impl Cursor {
         }
         let neighbors = lists.neighbors(words);
         let is_below = |other: &AtomicU32| other.load(Relaxed) < neighbor;
-        self.list.start = match index.map(|index| index.part(self.list.clone(), neighbor)) {
-            Some(part) => part.start + neighbors[part].partition_point(is_below),
-            None => self.list.start + gallop(&neighbors[self.list.clone()], is_below),
-        };
-        let rest = &neighbors[self.list.clone()];
-        let count = rest.iter().take_while(|other| other.load(Relaxed) == neighbor).count();
-        self.list.start..self.list.start + count
+        self.list.start += gallop(&neighbors[self.list.clone()], is_below);
+        equal_from(neighbors, self.list.clone(), neighbor)
     }
+}
+
+/// Returns which of the neighbors from the start of `list` on are `neighbor`.
+#[inline]
+fn equal_from(neighbors: &[AtomicU32], list: Range<usize>, neighbor: VertexId) -> Range<usize> {
+    let is_equal = |other: &&AtomicU32| other.load(Relaxed) == neighbor;
+    let count = neighbors[list.clone()].iter().take_while(is_equal).count();
+    list.start..list.start + count
 }
 
 impl<'a> Finder<'a> {
@@ -87,26 +91,65 @@ impl<'a> Finder<'a> {
             false => (None, None),
         };
         let (cursors, found, listed) = (FxHashMap::default(), Vec::new(), Vec::new());
-        Self { tip, direction, filter, index, cursors, found, listed }
+        Self {
+            tip,
+            direction,
+            filter,
+            index,
+            ahead: Vec::new().into_iter(),
+            cursors,
+            found,
+            listed,
+        }
     }
 
-    /// Starts loading what finding those `edges` that are asked for next needs, each the list and the neighbor: the
-    /// first one's is found now, those of the others in their order.
-    #[inline]
-    pub(crate) fn load_ahead(&self, edges: impl Fn(usize) -> Option<(VertexId, VertexId)>) {
+    /// Looks for some edges, each the list and the neighbor, in the first version: those that are asked for next, in
+    /// their order, each once. `is_in_all` if later versions are likely asked for those that the first one has.
+    ///
+    /// A search waits for memory more than for anything else, so those of a block wait together.
+    pub(crate) fn look_ahead(&mut self, edges: &[Edge], is_in_all: bool) {
         let Some(index) = self.index else { return };
         let (lists, words) = (&self.tip.segments()[0].lists[self.direction], self.tip.words());
-        if let Some((v, _)) = edges(2 * AHEAD) {
-            lists.prefetch_range(words, v);
-        }
-        if let Some((v, neighbor)) = edges(AHEAD) {
+        let neighbors = lists.neighbors(words);
+        let alive = &self.tip.alive()[self.direction][0];
+        let load_marks = |(v, neighbor): Edge| {
             if let Some(filter) = self.filter {
                 filter.prefetch(self.edge(v, neighbor));
             }
-            let part = index.part(lists.range(words, v), neighbor);
-            self.tip.alive()[self.direction][0].prefetch(part.start);
-            lists.neighbors(words)[part].chunks(LINE_WORDS).for_each(prefetch);
+        };
+        let load = |block: &[Edge]| {
+            for &(v, neighbor) in block {
+                lists.prefetch_range(words, v);
+                if is_in_all {
+                    load_marks((v, neighbor));
+                }
+            }
+        };
+        let mut found = Vec::with_capacity(edges.len());
+        let mut parts: Vec<(Range<usize>, Range<usize>)> = Vec::with_capacity(BLOCK);
+        let mut blocks = edges.chunks(BLOCK).peekable();
+        blocks.peek().copied().into_iter().for_each(load);
+        while let Some(block) = blocks.next() {
+            blocks.peek().copied().into_iter().for_each(load);
+            parts.clear();
+            for &(v, neighbor) in block {
+                let list = lists.range(words, v);
+                let part = index.part(list.clone(), neighbor);
+                alive.prefetch(part.start);
+                neighbors[part.clone()].chunks(LINE_WORDS).for_each(prefetch);
+                parts.push((list, part));
+            }
+            for ((list, part), &(v, neighbor)) in parts.drain(..).zip(block) {
+                let is_below = |other: &AtomicU32| other.load(Relaxed) < neighbor;
+                let start = part.start + neighbors[part].partition_point(is_below);
+                let equal = equal_from(neighbors, start..list.end, neighbor);
+                if !is_in_all && equal.is_empty() {
+                    load_marks((v, neighbor));
+                }
+                found.push(equal.start as u32..equal.end as u32);
+            }
         }
+        self.ahead = found.into_iter();
     }
 
     /// Returns where the edges of the list of `v` to `neighbor` are stored, the oldest first; if there are more than `enough`,
@@ -114,8 +157,13 @@ impl<'a> Finder<'a> {
     pub(crate) fn find(&mut self, v: VertexId, neighbor: VertexId, enough: usize) -> &[Place] {
         self.found.clear();
         let (count, edge) = (self.tip.segments().len(), self.edge(v, neighbor));
-        if count > 0 {
-            self.look(0, v, neighbor);
+        match self.ahead.next() {
+            Some(equal) => self.take(0, equal.start as usize..equal.end as usize),
+            None if count > 0 => self.look(0, v, neighbor),
+            None => {}
+        }
+        if self.found.len() >= enough {
+            return &self.found;
         }
         // An edge that comes and goes is in the last version that added it.
         let (filter, mut listed) = (self.filter, std::mem::take(&mut self.listed));
@@ -137,19 +185,22 @@ impl<'a> Finder<'a> {
 
     /// Returns the edge that the list of `v` has for `neighbor`.
     #[inline]
-    fn edge(&self, v: VertexId, neighbor: VertexId) -> (VertexId, VertexId) {
+    fn edge(&self, v: VertexId, neighbor: VertexId) -> Edge {
         if self.direction == 0 { (v, neighbor) } else { (neighbor, v) }
     }
 
     /// Adds where those edges are stored that the version number `index` has added.
     fn look(&mut self, index: usize, v: VertexId, neighbor: VertexId) {
         let (segment, words) = (&self.tip.segments()[index], self.tip.words());
-        let alive = &self.tip.alive()[self.direction][index];
         let lists = &segment.lists[self.direction];
-        let chunks = self.index.filter(|_| index == 0);
-        let cursor = self.cursors.entry(index).or_default();
-        let equal = cursor.find((lists, words), v, neighbor, chunks);
-        let version = segment.version.number;
+        let equal = self.cursors.entry(index).or_default().find((lists, words), v, neighbor);
+        self.take(index, equal);
+    }
+
+    /// Adds those of equal edges of a version that the newest one has.
+    fn take(&mut self, index: usize, equal: Range<usize>) {
+        let version = self.tip.segments()[index].version.number;
+        let alive = &self.tip.alive()[self.direction][index];
         self.found.extend(alive.ones(equal).map(|at| Place { version, offset: at as u32 }));
     }
 }

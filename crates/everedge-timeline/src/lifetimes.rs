@@ -214,12 +214,23 @@ impl Lifetimes {
 
     /// Returns the edges that appear in some versions, which are after the first.
     pub(crate) fn appearing(&self, versions: Range<u16>) -> impl Iterator<Item = &Mortal> {
-        self.appearing.of(versions).iter().map(|&place| &self.edges[place as usize])
+        self.at(self.appearing.of(versions))
     }
 
     /// Returns the edges that disappear in some versions.
     pub(crate) fn disappearing(&self, versions: Range<u16>) -> impl Iterator<Item = &Mortal> {
-        self.disappearing.of(versions).iter().map(|&place| &self.edges[place as usize])
+        self.at(self.disappearing.of(versions))
+    }
+
+    /// Returns the edges at some places, mostly ascending ones.
+    fn at(&self, places: &[u32]) -> impl Iterator<Item = &Mortal> {
+        let edges = &self.edges[..];
+        places.iter().enumerate().map(move |(index, &place)| {
+            if let Some(&ahead) = places.get(index + 2 * READ_AHEAD) {
+                prefetch(&edges[ahead as usize..]);
+            }
+            &edges[place as usize]
+        })
     }
 
     /// Returns all of them, by source.

@@ -13,7 +13,7 @@ use super::segment::{Found, Place, Wrong};
 use super::tip::Tip;
 
 /// Changes in a piece of work, or a few more.
-const GRAIN: usize = 1 << 12;
+pub(crate) const GRAIN: usize = 1 << 12;
 
 /// What edge changes come to in the lists of one direction.
 #[derive(Default)]
@@ -56,27 +56,28 @@ impl Counted {
 /// # Errors
 /// What of the stored edges cannot be so.
 pub(crate) fn net_of_each_direction(
-    mut edges: Vec<EdgeChange>,
+    edges: &[EdgeChange],
     (tip, indexed): (&Tip, bool),
     options: &TimelineOptions,
 ) -> Found<[Net; 2]> {
     let reversed = |change: &EdgeChange| EdgeChange { src: change.dst, dst: change.src, ..*change };
-    let mut in_edges = Vec::new();
-    match options.directed {
-        true if options.in_neighbors => in_edges.extend(edges.iter().map(reversed)),
-        true => {}
-        // An edge without directions is in the lists of both ends.
-        false => {
-            let of_ends = |change: EdgeChange| {
-                let other = (change.src != change.dst).then(|| reversed(&change));
-                [Some(change), other].into_iter().flatten()
-            };
-            edges = edges.into_iter().flat_map(of_ends).collect();
-        }
-    }
+    // An edge without directions is in the lists of both ends.
+    let of_ends = |change: &EdgeChange| {
+        let other = (change.src != change.dst).then(|| reversed(change));
+        [Some(*change), other].into_iter().flatten()
+    };
     let net = |edges, direction| net_of(edges, (tip, indexed), direction, options);
-    let is_large = edges.len() > GRAIN;
-    let (outward, inward) = par::join_if(is_large, || net(edges, 0), || net(in_edges, 1));
+    let (outward, inward) = par::join_if(
+        edges.len() > GRAIN,
+        || match options.directed {
+            true => net(edges.to_vec(), 0),
+            false => net(edges.iter().flat_map(of_ends).collect(), 0),
+        },
+        || match options.directed && options.in_neighbors {
+            true => net(edges.iter().map(reversed).collect(), 1),
+            false => Net::default(),
+        },
+    );
     let found = |net: &Net| (net.added, net.deleted);
     let lists = if options.directed { [1, 0] } else { [2, 1] };
     let in_lists =
@@ -97,20 +98,26 @@ fn net_of(
     direction: usize,
     options: &TimelineOptions,
 ) -> Net {
-    par::sort_by_key(&mut edges, |change| u64::from(change.src) << 32 | u64::from(change.dst));
+    // The other direction takes as many threads.
+    let threads = match options.directed && options.in_neighbors {
+        true => par::thread_count() / 2,
+        false => par::thread_count(),
+    };
+    // A key without gaps is sorted in fewer steps.
+    let bits = u32::BITS - edges.iter().map(|change| change.dst).max().unwrap_or(0).leading_zeros();
+    let key = |change: &EdgeChange| u64::from(change.src) << bits | u64::from(change.dst);
+    par::sort_by_key_among(threads, &mut edges, key);
     let asks = |change: &EdgeChange| options.simple || !change.inserts();
     // Before the loop: what it makes for all of them is made in loops of its own.
     let asked = edges.iter().filter(|change| asks(change)).count();
     let finder = Finder::new((tip, indexed), direction, asked);
     let nets = par::map_chunks(&pieces(&edges), 1, |pieces| {
         let (mut net, mut finder) = (Net::default(), finder.clone());
-        let (piece, mut done) = (pieces[0], 0);
-        for equal in piece.chunk_by(|a, b| a.ends() == b.ends()) {
-            finder.load_ahead(|places| {
-                piece.get(done + places).filter(|change| asks(change)).map(EdgeChange::ends)
-            });
+        let equal = || pieces[0].chunk_by(|a, b| a.ends() == b.ends());
+        let asked = equal().filter(|equal| equal.iter().any(asks)).map(|equal| equal[0].ends());
+        finder.look_ahead(&asked.collect::<Vec<_>>(), options.weighted && !options.simple);
+        for equal in equal() {
             net.take_equal(equal, &mut finder, (tip, direction), options);
-            done += equal.len();
         }
         net
     });
@@ -125,7 +132,9 @@ fn net_of(
         all.deleted.join(net.deleted);
         all.missed += net.missed;
     }
-    par::sort_by_key(&mut all.gone, |place| (place.version, place.offset));
+    // Those of a version ascend already.
+    par::sort_by_key_among(threads, &mut all.gone, |place| place.version);
+    debug_assert!(all.gone.is_sorted());
     all
 }
 
@@ -227,6 +236,7 @@ impl Net {
                     }
                     come.next_if_eq(&weight(index)).is_none()
                 });
+                gone.sort_unstable();
                 new.extend(come);
             }
             true => {

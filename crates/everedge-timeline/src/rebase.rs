@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use everedge_core::{GraphView, VertexId, WeightedView};
+use everedge_core::{Edge, GraphView, VertexId, WeightedView};
 use everedge_medium::Result;
 
 use super::Version;
@@ -142,7 +142,11 @@ impl Move<'_> {
         of_base.sort_unstable();
         let mut before = Finder::new((self.past, true), direction, of_base.len());
         let mut after = Finder::new((self.base, true), direction, of_base.len());
-        for equal in of_base.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let of_pairs = || of_base.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
+        let pairs: Vec<Edge> = of_pairs().map(|equal| (equal[0].0, equal[0].1)).collect();
+        before.look_ahead(&pairs, true);
+        after.look_ahead(&pairs, true);
+        for equal in of_pairs() {
             let (v, neighbor, _) = equal[0];
             let all_before = before.find(v, neighbor, usize::MAX);
             let all_after = after.find(v, neighbor, usize::MAX);

@@ -8,7 +8,7 @@ use everedge_medium::HeldWords;
 use super::bits::Bits;
 use super::chunk_index::ChunkIndex;
 use super::filter::Filter;
-use super::lists::Form;
+use super::lists::{Entry, Form};
 use super::segment::{Found, Place, Segment, Totals, Wrong};
 use super::vertex_set::VertexSet;
 
@@ -107,6 +107,14 @@ impl Tip {
         Some(self.filter.get_or_init(make))
     }
 
+    /// Takes what the next version adds into the filter, if there is one: where it is stored is told later.
+    pub(crate) fn announce(&self, entries: &[Entry]) {
+        if let Some(filter) = self.filter.get() {
+            let edge = |at: usize| entries.get(at).map(|&(src, dst, _)| (src, dst));
+            filter.take_in(self.segments.len(), entries.len(), edge);
+        }
+    }
+
     /// Returns what finds the neighbors of the first version; none where finding `count` without it takes less than
     /// making it.
     pub(crate) fn chunk_index(&self, direction: usize, count: usize) -> Option<&ChunkIndex> {
@@ -188,11 +196,12 @@ impl Tip {
             let (expected, found) = (count.to_string(), segment.totals.vertex_count.to_string());
             return Err(Wrong::new("a version's count of vertices", &expected, &found));
         }
-        if let Some(filter) = self.filter.get_mut() {
-            filter.add(&words, self.segments.len(), &segment);
-            if filter.is_crowded(segment.totals.vertex_bound) {
-                self.filter.take();
-            }
+        let is_to_go = |filter: &Filter| {
+            filter.is_crowded(segment.totals.vertex_bound)
+                || !filter.has_all(self.segments.len() + 1)
+        };
+        if self.filter.get().is_some_and(is_to_go) {
+            self.filter.take();
         }
         self.words = Some(words);
         self.segments.push(segment);

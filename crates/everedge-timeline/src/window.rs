@@ -12,6 +12,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
+use everedge_core::memory::prefetch;
 use everedge_core::{GraphView, VertexId, par};
 use everedge_kernels as kernels;
 use parking_lot::Mutex;
@@ -40,6 +41,8 @@ pub struct Answer<'a, V> {
     pub seconds: f64,
 }
 
+/// Edges whose ends' values are loaded into the cache at the same time.
+const BLOCK: usize = 32;
 /// How many edges the kernel of coreness reads in the time in which one is taken away.
 const FALL_COST: u64 = 24;
 
@@ -276,10 +279,15 @@ impl<Q: MonotoneQuery> Growth for Paths<'_, Q> {
     ) {
         let spare = self.spare.lock().pop();
         let mut waiting = spare.unwrap_or_else(|| Waiting::new(values.len() as u32));
-        for edge in edges {
-            let value = values[edge.src as usize];
-            if value != Q::UNREACHED {
-                improve::<Q>(values, edge.dst, Q::along(value, edge.weight), &mut waiting);
+        let (mut edges, mut block) = (edges.peekable(), Vec::<&Mortal>::with_capacity(BLOCK));
+        while edges.peek().is_some() {
+            block.extend(edges.by_ref().take(BLOCK));
+            block.iter().for_each(|edge| prefetch(&values[edge.dst as usize..]));
+            for edge in block.drain(..) {
+                let value = values[edge.src as usize];
+                if value != Q::UNREACHED {
+                    improve::<Q>(values, edge.dst, Q::along(value, edge.weight), &mut waiting);
+                }
             }
         }
         self.propagate(part, values, &mut waiting);

@@ -349,6 +349,35 @@ fn all_of_very_many_equal_edges_may_go() {
     }
 }
 
+/// Of a pair whose edges are set anew, those go that are not said again: here the first and the last, whose weights do not
+/// ascend.
+#[test]
+fn edges_of_a_pair_are_set_whatever_their_weights() {
+    for number in [2, 3] {
+        let (options, home) = (options(number), Home::new());
+        let timeline = home.create(&options);
+        let insert = |changes: &mut Changes, weights: &[f32]| {
+            weights.iter().for_each(|&weight| changes.insert(1, 2, Some(weight)).expect("an id"));
+        };
+        let mut first = Changes::new();
+        insert(&mut first, &[9.0, 4.0, 7.0, 1.0]);
+        timeline.commit(first, 0, None).expect("room");
+        let mut again = Changes::new();
+        again.clear(1, 2).expect("an id");
+        insert(&mut again, &[7.0, 4.0]);
+        let version = timeline.commit(again, 1, None).expect("room");
+        assert_eq!((version.additions, version.deletions), (0, 2), "{options:?}");
+        let [came, went] = timeline.window(1..=2).expect("two versions").difference();
+        assert_eq!((came, went), (vec![], vec![(1, 2, 1.0), (1, 2, 9.0)]), "{options:?}");
+        drop(timeline);
+        let view =
+            home.open(&options, Access::Read).expect("it is whole").at(2).expect("it is there");
+        let mut weights: Vec<f32> = view.out_edges(1).map(|(_, weight)| weight).collect();
+        weights.sort_by(f32::total_cmp);
+        assert_eq!(weights, [4.0, 7.0], "{options:?}");
+    }
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "what someone does to the file")]
 fn damage_is_found_and_named() {
