@@ -87,16 +87,14 @@ pub(crate) fn write(
     header: &RunHeader,
     (ends, entries): (&[u32; SPAN], &[u32]),
 ) -> u32 {
-    let fields = header.encode();
-    let mut crc = place_salt(salt, place);
-    for part in [&fields[1..], ends, entries] {
-        crc = crc32c::crc32c_append(crc, bytemuck::cast_slice(part));
-    }
+    let mut words = Vec::with_capacity(ENTRIES_START + entries.len());
+    words.extend(header.encode());
+    words.extend(ends);
+    words.extend_from_slice(entries);
+    let crc = crc32c::crc32c_append(place_salt(salt, place), bytemuck::cast_slice(&words[1..]));
+    words[0] = crc;
     let offset = u64::from(place) * LINE_BYTES;
-    region.store_words(offset, &[crc]);
-    region.store_words(offset + 4, &fields[1..]);
-    region.store_words(offset + 4 * ENDS_START as u64, ends);
-    region.store_words(offset + 4 * ENTRIES_START as u64, entries);
+    region.store_words(offset, &words);
     region.flush(Site::Run, offset..offset + 4 * (ENTRIES_START + entries.len()) as u64);
     crc
 }

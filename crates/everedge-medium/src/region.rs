@@ -23,8 +23,8 @@ use crate::{Error, Lack, Result};
 const RESERVE_BYTES: RangeInclusive<u64> = 1 << 36..=1 << 40;
 /// No device takes less of a file at once, so that one store dirties as much.
 const SECTOR_BYTES: u64 = 512;
-/// So many words, 64 KiB, are written by a call rather than stored where a file is mapped.
-const WRITTEN_WORDS_MIN: usize = 1 << 14;
+/// So many words, 4 KiB, are written by a call rather than stored where a file is mapped.
+const WRITTEN_WORDS_MIN: usize = 1 << 10;
 
 /// One file's bytes: its address is fixed for life, and it grows at its end. A clone is another
 /// handle to the same bytes.
@@ -482,7 +482,7 @@ impl Region {
 
     /// Stores `words` from the byte `offset` on, like [`store`](Self::store).
     ///
-    /// Cost: a copy. 64 KiB and more on a file are written by a call: stored where it is mapped, each new page would have a
+    /// Cost: a copy. 4 KiB and more on a file are written by a call: stored where it is mapped, each new page would have a
     /// fault of its own.
     ///
     /// # Panics
