@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import shutil
 import signal
 import threading
@@ -339,27 +340,143 @@ def test_an_answer_that_is_late_is_an_error(client: Client, tmp_path: Path) -> N
         graph._open.wait([Late()])
 
 
-def test_a_copy_that_cannot_take_a_batch_is_given_up(client: Client, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [0, 1], ids=["the one that answers", "the other"])
+def test_a_copy_that_cannot_take_a_batch_is_given_up(client: Client, tmp_path: Path, number: int) -> None:
     def fail(name: str) -> None:
         from everedge.cluster._host import _HERE
 
-        for key, host in _HERE.items():
-            if f"-{name}-" in str(key):
-                def apply(entries: Any) -> int:
-                    if entries:
-                        raise everedge.IoError(f"cannot use `{host._directory}/graph/log`: dead")
-                    return int(host._held.version)
+        for host in [host for key, host in _HERE.items() if re.search(rf"-{name}-\d+$", str(key))]:
 
-                host._held.apply = apply
+            def apply(entries: Any) -> int:
+                if entries:
+                    raise everedge.IoError(f"cannot use `{host._directory}/graph/log`: dead")
+                return int(host._held.version)
+
+            host._held.apply = apply
 
     with everedge.cluster.Graph(client, tmp_path / "g", shards=2, replicas=2) as graph:
         graph.add_edges([0, 1], [1, 2])
-        client.run(fail, "shard-0-of-2-copy-1")
-        before = next(place for place in graph._open.copies[0] if place.name == "shard-0-of-2-copy-1")
+        before = graph._open.copies[0][number]
+        client.run(fail, before.name)
         assert graph.add_edges([2, 4], [3, 5]) == 2
+        assert edges_of(graph) == degrees(np.array([0, 1, 2, 4]), np.array([1, 2, 3, 5]))
         assert graph.add_edges([3, 5], [4, 6]) == 3
         assert before not in graph._open.copies[0]
         assert len(graph._open.copies[0]) == 2
         expected = edges_of(graph)
         lose(client, graph, graph._open.copies[0][0].address)
         assert edges_of(graph) == expected
+
+
+RECORD_BYTES = 61
+"""Of a batch, for up to eight shards: a head, a byte of bits and its checksum."""
+
+
+def kill(client: Client, address: str) -> None:
+    os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_no_batch_gets_a_version_that_a_shard_has_already(client: Client, tmp_path: Path, replicas: int) -> None:
+    """Such a batch would pass for one that came again. A log that has lost its end is refused as long as it is open."""
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=2, replicas=replicas, wait=3) as graph:
+        for v in range(4):
+            graph.add_edges([v], [v + 1])
+        logs = [place for place in (graph._open.versions, *graph._open.version_copies)]
+        for log in logs:
+            kill(client, log.address)
+        for log in logs:
+            path = tmp_path / "g" / log.name
+            os.truncate(path, path.stat().st_size - 2 * RECORD_BYTES)
+        for _ in range(3):
+            with pytest.raises(everedge.cluster.ShardLostError, match="ends with version 2, and a shard has version 4"):
+                graph.bfs(source=0)
+            with pytest.raises(everedge.cluster.ShardLostError, match="ends with version 2, and a shard has version 4"):
+                graph.add_edges([7], [8])
+    with pytest.raises(everedge.CorruptionError, match="ends with version 2, and a shard has version 4"):
+        everedge.cluster.Graph(client, tmp_path / "g")
+
+
+def test_a_log_of_an_earlier_epoch_is_not_gone_on_from(client: Client, tmp_path: Path) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=1) as graph:
+        graph.add_edges([0], [1])
+    shutil.copytree(tmp_path / "g", tmp_path / "old")
+    with everedge.cluster.Graph(client, tmp_path / "g", wait=4) as graph:
+        graph.add_edges([1], [2])
+        shutil.move(tmp_path / "g", tmp_path / "new")
+        shutil.copytree(tmp_path / "old", tmp_path / "g")
+        for address in set(held_by(graph).values()):
+            kill(client, address)
+        with pytest.raises(everedge.cluster.ShardLostError, match="is older: start the worker"):
+            graph.add_edges([2], [3])
+        shutil.rmtree(tmp_path / "g")
+        shutil.move(tmp_path / "new", tmp_path / "g")
+        assert graph.add_edges([2], [3]) == 3
+        assert edges_of(graph) == degrees(np.array([0, 1, 2]), np.array([1, 2, 3]))
+
+
+def apart(client: Client, tmp_path: Path) -> list[tuple[str, Path]]:
+    """Give each worker a disk of its own: the same path is another directory there."""
+    disks = [(address, tmp_path / str(number)) for number, address in enumerate(sorted(client.run(os.getpid)))]
+    for address, disk in disks:
+        disk.mkdir()
+        client.run(os.chdir, str(disk), workers=[address])
+    return disks
+
+
+APART = "/proc/self/cwd/g"
+
+
+def test_two_graphs_at_a_path_are_told(client: Client, tmp_path: Path) -> None:
+    disks = apart(client, tmp_path)
+    with everedge.cluster.Graph(client, APART, shards=1) as graph:
+        graph.add_edges([0], [1])
+    (first,) = (disk for _, disk in disks if (disk / "g" / "versions").exists())
+    (first / "g").rename(first / "away")
+    with everedge.cluster.Graph(client, APART, shards=1) as graph:
+        graph.add_edges([7], [8])
+    (second,) = (disk for _, disk in disks if (disk / "g" / "versions").exists())
+    if second == first:
+        (first / "g").rename(disks[1][1] / "g")
+    (first / "away").rename(first / "g")
+    with pytest.raises(everedge.NotAGraphError, match="is another graph on .* than on"):
+        everedge.cluster.Graph(client, APART)
+
+
+def test_an_old_copy_of_a_shard_on_another_disk_is_passed_over(client: Client, tmp_path: Path) -> None:
+    disks = apart(client, tmp_path)
+    with everedge.cluster.Graph(client, APART, shards=1) as graph:
+        graph.add_edges([0], [1])
+    (here,) = (disk for _, disk in disks if (disk / "g" / "shard-0-of-1").exists())
+    shutil.copytree(here / "g" / "shard-0-of-1", tmp_path / "old")
+    with everedge.cluster.Graph(client, APART) as graph:
+        graph.add_edges([2], [3])
+    for _, disk in disks:
+        if disk != here:
+            shutil.copytree(tmp_path / "old", disk / "g" / "shard-0-of-1")
+    for version in range(3, 6):
+        with everedge.cluster.Graph(client, APART) as graph:
+            assert graph.add_edges([version], [version + 1]) == version
+            assert edges_of(graph) == degrees(np.array([0, *range(2, version + 1)]), np.array([1, *range(3, version + 2)]))
+    shutil.rmtree(here / "g" / "shard-0-of-1")
+    with pytest.raises(everedge.CorruptionError, match="on tcp://.* lacks versions that are acknowledged"):
+        everedge.cluster.Graph(client, APART)
+
+
+def test_a_log_on_a_disk_that_takes_nothing_is_another_ones(client: Client, tmp_path: Path) -> None:
+    disks = apart(client, tmp_path)
+    with everedge.cluster.Graph(client, APART, shards=2, replicas=2) as graph:
+        graph.add_edges([0, 1], [1, 2])
+        expected = edges_of(graph)
+    for name in ("versions", "versions-copy-1"):
+        for log in (disk / "g" / name for _, disk in disks):
+            if log.exists():
+                log.rename(log.with_name("elsewhere"))
+                # It is read, and not opened for writing.
+                log.symlink_to("elsewhere")
+                broken = next(address for address, disk in disks if disk / "g" == log.parent)
+        with everedge.cluster.Graph(client, APART, wait=20) as graph:
+            assert edges_of(graph) == expected
+            graph.add_edges([1], [1])
+            expected = edges_of(graph)
+            assert held_by(graph)[name] != broken

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import math
 import os
 import re
@@ -23,7 +24,7 @@ from distributed import Worker, get_worker
 from distributed.core import send_recv
 from distributed.protocol.serialize import to_serialize
 
-from everedge._errors import ClosedError, CorruptionError, InvalidInputError, IoError, KernelError
+from everedge._errors import ClosedError, CorruptionError, InUseError, InvalidInputError, IoError, KernelError
 from everedge.cluster._durable import naming
 from everedge.cluster._options import Options
 from everedge.cluster._shard import Message, Question, Shard
@@ -126,6 +127,15 @@ class Host:
         return await asyncio.get_running_loop().run_in_executor(self._pool, partial(copy_context().run, work))
 
 
+def _opened(make: Callable[[], Answer]) -> Answer:
+    """Open something, of which a client that died may have left another one here that only waits to be collected."""
+    try:
+        return make()
+    except InUseError:
+        gc.collect()
+        return make()
+
+
 @dataclass(frozen=True)
 class State:
     """How far a graph is."""
@@ -145,7 +155,7 @@ class VersionsHost(Host):
 
     def __init__(self, name: str, path: str, created: tuple[int, Options, int] | None) -> None:
         """Open them, or create them for so many shards, made in this way, each with so many copies."""
-        super().__init__(name, Versions(path, created), 1)
+        super().__init__(name, _opened(partial(Versions, path, created)), 1)
 
     async def state(self) -> State:
         """Return what the log says as a whole."""
@@ -167,7 +177,7 @@ class CopyHost(Host):
     """A copy of the versions."""
 
     def __init__(self, name: str, path: str) -> None:
-        super().__init__(name, Copy(path), 1)
+        super().__init__(name, _opened(partial(Copy, path)), 1)
 
 
 class ShardHost(Host):
@@ -175,7 +185,7 @@ class ShardHost(Host):
 
     def __init__(self, name: str, directory: str, graph: bytes, shard: int, shards: int, options: Options) -> None:
         # One thread for a superstep, one for a batch, and one for what is short.
-        super().__init__(name, Shard(directory, graph, shard, shards, options), 3)
+        super().__init__(name, _opened(partial(Shard, directory, graph, shard, shards, options)), 3)
         self._directory = directory
         self._shard = shard
         self._others: list[Where] = []
@@ -364,8 +374,11 @@ class Hosts:
             _call(copy, "stage", batch, self.epoch, operation, part) for shard, part in mine.items() for copy in self.copies[shard]
         ]
         # One without edges has nobody who must hear of others.
-        since = min(map(_result, staged), default=sys.maxsize)
-        version, entries = _result(_call(self.versions, "commit", batch, edges, self.epoch, list(mine), since, len(self.copies)))
+        have = list(map(_result, staged))
+        since, reached = min(have, default=sys.maxsize), max(have, default=0)
+        version, entries = _result(
+            _call(self.versions, "commit", batch, edges, self.epoch, list(mine), since, len(self.copies), reached)
+        )
         # Copies are asked nothing, and need no cuts.
         batches = [entry for entry in entries if entry.batch is not None]
         applied = [

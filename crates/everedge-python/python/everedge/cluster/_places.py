@@ -28,6 +28,7 @@ from everedge._errors import (
 from everedge.cluster._errors import ShardLostError, StaleError
 from everedge.cluster._host import CopyHost, Found, Hosts, ShardHost, State, VersionsHost, Where, found_at, put_away_at, remove_at
 from everedge.cluster._options import Options
+from everedge.cluster._versions import Log, behind
 
 Answer = TypeVar("Answer")
 
@@ -125,8 +126,10 @@ class Places:
             self.call_every("forget_all")
             if not gives_up_lost:
                 self.complete()
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if may_be_loss(error) and not isinstance(error, EveredgeError):
+                raise ShardLostError(f"`{self.path}`: a worker went away while it was opened: {error}: open it again") from error
             raise
 
     def _create(self, found: dict[str, Found], shards: int, replicas: int, create: Options) -> None:
@@ -143,7 +146,7 @@ class Places:
         """Open the newest of the files of versions. One that is not there might be newer, unless that one has come to an epoch."""
         logs = {(name, address): said for address, one in found.items() for name, said in one.logs.items()}
         logs = {place: said for place, said in logs.items() if place not in self._bad} or logs
-        whole = {place: said for place, said in logs.items() if not isinstance(said, str)}
+        whole = self._of_one_graph({place: said for place, said in logs.items() if not isinstance(said, str)})
         damage = {name: said for (name, _), said in logs.items() if isinstance(said, str)}
         if not whole and damage:
             raise CorruptionError(next(iter(damage.values())))
@@ -151,6 +154,10 @@ class Places:
             raise ShardLostError(f"no worker has `{self._path('versions')}`: start the worker whose disk has it")
         name, address = max(whole, key=lambda place: (whole[place].epoch, whole[place].end))
         newest = whole[name, address]
+        if epoch is not None and newest.epoch < epoch:
+            raise ShardLostError(
+                f"no worker has the last `{self._path('versions')}`, and the one of {address} is older: start the worker whose disk has it"
+            )
         # Those of another set of copies are none of this one.
         known = {name for (name, _), log in whole.items() if log.attached == newest.attached}
         missing = set(_names("versions", newest.replicas)) - known if newest.attached else set()
@@ -160,8 +167,31 @@ class Places:
                 f"{damage.get(one, f'no worker has the last `{self._path(one)}`')}; it may be newer than the copy that there is: start"
                 " the worker whose disk has it, or, if it is lost for ever, open the graph with give_up_lost=True"
             )
-        self.versions = self._put_versions(name, address, None)
+        # All of its set have what was acknowledged, if a disk does not take what opening it writes.
+        others = [place for place, log in whole.items() if newest.attached and log.epoch == newest.epoch]
+        for name, address in sorted(others, key=lambda place: place != (name, address)) or [(name, address)]:
+            try:
+                self.versions = self._put_versions(name, address, None)
+                break
+            except IoError as error:
+                if others:
+                    self._bad.add((name, address))
+                failed = error
+        else:
+            raise failed
         self.state = self._state()
+
+    def _of_one_graph(self, logs: dict[tuple[str, str], Log]) -> dict[tuple[str, str], Log]:
+        """Leave out logs of other graphs than the one that is open. Raises `NotAGraphError` if none is yet, and there are two."""
+        if hasattr(self, "state"):
+            return {place: log for place, log in logs.items() if log.graph == self.state.graph}
+        places = {log.graph: address for (_, address), log in logs.items() if log.shards}
+        if len(places) > 1:
+            one, other, *_ = sorted(places.values())
+            raise NotAGraphError(
+                f"`{self.path}` is another graph on {one} than on {other}: move the one that you do not want out of the way"
+            )
+        return logs
 
     @property
     def shard_count(self) -> int:
@@ -226,6 +256,8 @@ class Places:
             return self._taken_cut()
 
     def _taken_cut(self) -> Cut:
+        if not self._is_settled:
+            raise ShardLostError("the graph was not opened again to its end")
         changes = self._changes
         if self._cut is not None:
             if self._cut.version == self.newest():
@@ -303,9 +335,9 @@ class Places:
         if self.state.replicas > 1 and isinstance(error, IoError | PoisonedError | CorruptionError):
             # The error says which file it is.
             for copies in ([self.versions, *self.version_copies], *self.copies):
-                left = [place for place in copies if place not in self._given_up]
-                named = [place for place in left if re.search(rf"{re.escape(self._path(place.name))}(?![\w-])", str(error))]
-                if named and len(left) > len(named):
+                named = [place for place in copies if re.search(rf"{re.escape(self._path(place.name))}(?![\w-])", str(error))]
+                # Who meets it next may not have heard that it is given up.
+                if named and any(place not in self._given_up and place not in named for place in copies):
                     self._given_up.update(named)
                     self._bad.update((place.name, place.address) for place in named)
                     return True
@@ -331,7 +363,7 @@ class Places:
 
     def _is_complete(self) -> bool:
         counts = {1 + len(self.version_copies), *map(len, self.copies)}
-        return counts == {self.state.replicas} and not self._given_up
+        return self._is_settled and counts == {self.state.replicas} and not self._given_up
 
     def _complete(self) -> None:
         self.recover()
@@ -353,7 +385,11 @@ class Places:
                     of_shard.append(made(place or self._copied(shard, name, found, of_shard, copies)))
             for name in self._missing("versions", [self.versions, *version_copies]):
                 address = self._chosen(found, [self.versions, *version_copies], copies)
-                version_copies.append(made(self._put(CopyHost, name, address, self._path(name))))
+                try:
+                    version_copies.append(made(self._put(CopyHost, name, address, self._path(name))))
+                except IoError as error:
+                    self._avoid(name, address, error)
+                    raise
             with self.asking, self._recovering:
                 if self._changes != begun or self._lost():
                     raise ShardLostError("a worker went away meanwhile")
@@ -469,12 +505,9 @@ class Places:
         self.wait([self.versions.actor.call("release_all")])
         self.call_every("release_all")
         versions = self.call_every("apply", [])
-        for shard, of_shard in enumerate(versions):
+        for of_shard in versions:
             if max(of_shard) > self.state.newest:
-                raise CorruptionError(
-                    f"`{self.path}`: shard {shard} has version {max(of_shard)}, the log of versions ends with {self.state.newest}:"
-                    " restore `versions` from a copy that has all of them"
-                )
+                raise behind(self._path(self.versions.name), max(of_shard), self.state.newest)
         every = [place.actor for copies in self.copies for place in copies]
         staged = [batches for of_shard in self.call_every("staged") for batches in of_shard]
         known = self.wait([self.versions.actor.call("versions_of", batches) for batches in staged])
@@ -534,7 +567,7 @@ class Places:
         """Open a copy of a shard that is somewhere. Of one that lacks a version, or is damaged, another copy is needed."""
         able = {address for address, one in found.items() if name in one.shards} - {place.address for place in others}
         able -= {address for bad, address in self._bad if bad == name}
-        is_only = state.replicas == 1
+        failed: EveredgeError | None = None
         while able:
             address = self._chosen(able, others, placed)
             able.remove(address)
@@ -542,8 +575,10 @@ class Places:
                 place = self._put_shard(shard, name, address, state)
             except EveredgeError as error:
                 # What another process has may be free soon.
-                if is_only or isinstance(error, InUseError | ShardLostError):
+                if isinstance(error, InUseError | ShardLostError):
                     raise
+                self._avoid(name, address, error)
+                failed = error
                 continue
             try:
                 if not self._is_behind(shard, place):
@@ -552,8 +587,11 @@ class Places:
                 self._close([place])
                 raise
             self._close([place])
-            if is_only:
-                raise CorruptionError(f"`{self._path(name)}` lacks versions that are acknowledged: restore it from a copy")
+            failed = CorruptionError(
+                f"`{self._path(name)}` on {address} lacks versions that are acknowledged: restore it from a copy"
+            )
+        if failed is not None and state.replicas == 1:
+            raise failed
         return None
 
     def _is_behind(self, shard: int, place: Place) -> bool:
@@ -565,8 +603,12 @@ class Places:
     def _copied(self, shard: int, name: str, found: dict[str, Found], others: list[Place], placed: list[list[Place]]) -> Place:
         """Make another copy of a shard."""
         address = self._chosen(found, others, placed)
-        self.client.run(put_away_at, self.path, name, workers=[address])
-        place = self._put_shard(shard, name, address, self.state)
+        try:
+            self.client.run(put_away_at, self.path, name, workers=[address])
+            place = self._put_shard(shard, name, address, self.state)
+        except OSError as error:
+            self._avoid(name, address, error)
+            raise
         try:
             wheres: list[list[Where]] = [[] for _ in range(self.shard_count)]
             wheres[shard].append(place.where)
@@ -575,6 +617,12 @@ class Places:
             self._close([place])
             raise
         return place
+
+    def _avoid(self, name: str, address: str, error: Exception) -> None:
+        """Put no copies on a worker any more whose disk fails, unless there is no other."""
+        is_of_disk = isinstance(error, OSError) and error.errno is not None and not isinstance(error, ConnectionError)
+        if self.state.replicas > 1 and (is_of_disk or isinstance(error, IoError)):
+            self._bad.add((name, address))
 
     def _chosen(self, found: Iterable[str], others: list[Place], placed: list[list[Place]]) -> str:
         """Return the worker for another copy: none that has one of the `others`, if possible none whose disk has failed, on another

@@ -288,19 +288,22 @@ class Versions:
         return found
 
     def commit(
-        self, batch: str, edges: int, epoch: int, owners: list[int], since: int, shards: int
+        self, batch: str, edges: int, epoch: int, owners: list[int], since: int, shards: int, reached: int = 0
     ) -> tuple[int, list[Entry]]:
         """Give a batch that all its owners, of so many shards, have staged the next version, durably; the one it has if it was committed
         before.
 
         Returns also what comes after the version `since`. Raises `StaleError` if it was staged in an earlier epoch, or for another
-        number of shards.
+        number of shards; `CorruptionError` if the log ends before the version that a shard has `reached`.
         """
         with self._lock:
             version = self.committed(batch)
             if version is None:
                 if epoch != self._log.epoch or shards != self._log.shards:
                     raise StaleError("the graph was opened anew since the batch was sent: send it again")
+                if reached > self.newest:
+                    # A version that a shard has already would pass there for one that came again.
+                    raise behind(self._path, reached, self.newest)
                 version = self.newest + 1
                 bits = sum(1 << shard for shard in owners)
                 self._append(_BATCH, version, batch, edges, bits.to_bytes((self._log.shards + 7) // 8, "little"))
@@ -379,6 +382,13 @@ class Versions:
             # What the file holds then only reading it again can say.
             self._failed = error
             raise
+
+
+def behind(path: str, reached: int, newest: int) -> CorruptionError:
+    """Return the error for a log that ends before a version that a shard has."""
+    return CorruptionError(
+        f"`{path}` ends with version {newest}, and a shard has version {reached}: restore it from a copy that has all versions"
+    )
 
 
 def _locked(path: str) -> FileIO:
