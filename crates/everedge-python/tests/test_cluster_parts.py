@@ -225,6 +225,16 @@ def test_a_copy_of_a_shard_that_lacks_a_batch_is_known(tmp_path: Path) -> None:
     assert not versions.is_behind(1, 2, [])
 
 
+def test_no_version_is_given_that_a_shard_has_reached(tmp_path: Path) -> None:
+    versions = Versions(str(tmp_path / "versions"), CREATED)
+    versions.commit(digest("a"), 1, versions.epoch, [0], 0, SHARDS, 0)
+    with pytest.raises(everedge.CorruptionError, match="ends with version 1, and a shard has version 3"):
+        versions.commit(digest("b"), 1, versions.epoch, [0], 0, SHARDS, 3)
+    # One that came again has its own.
+    assert versions.commit(digest("a"), 1, versions.epoch, [0], 0, SHARDS, 3)[0] == 1
+    assert versions.newest == 1
+
+
 def test_a_name_is_of_one_batch(tmp_path: Path) -> None:
     versions = Versions(str(tmp_path / "versions"), CREATED)
     edges = np.array([1, 2], np.uint32), np.array([3, 4], np.uint32), None
