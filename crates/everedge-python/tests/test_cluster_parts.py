@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import os
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ import pytest
 distributed = pytest.importorskip("distributed")
 
 import everedge
-from everedge.cluster import StaleError, _durable, _shard, _staging, _versions
+from everedge.cluster import StaleError, _durable, _host, _shard, _staging, _versions
 from everedge.cluster._options import Options
 from everedge.cluster._shard import Shard
 from everedge.cluster._staging import Staged, Staging
@@ -233,6 +235,20 @@ def test_no_version_is_given_that_a_shard_has_reached(tmp_path: Path) -> None:
     # One that came again has its own.
     assert versions.commit(digest("a"), 1, versions.epoch, [0], 0, SHARDS, 3)[0] == 1
     assert versions.newest == 1
+
+
+def test_what_a_dead_client_left_behind_is_in_nobodys_way(tmp_path: Path) -> None:
+    """An error that keeps a shard in a cycle has it open until Python looks for cycles."""
+    gc.disable()
+    try:
+        cycle: list[object] = [Versions(str(tmp_path / "versions"), CREATED)]
+        cycle.append(cycle)
+        del cycle
+        with pytest.raises(everedge.InUseError):
+            Versions(str(tmp_path / "versions"))
+        assert _host._opened(partial(Versions, str(tmp_path / "versions"))).newest == 0
+    finally:
+        gc.enable()
 
 
 def test_a_name_is_of_one_batch(tmp_path: Path) -> None:
