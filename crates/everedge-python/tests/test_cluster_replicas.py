@@ -480,3 +480,13 @@ def test_a_log_on_a_disk_that_takes_nothing_is_another_ones(client: Client, tmp_
             graph.add_edges([1], [1])
             expected = edges_of(graph)
             assert held_by(graph)[name] != broken
+
+
+def test_a_worker_that_is_gone_is_not_waited_for(client: Client, tmp_path: Path) -> None:
+    with everedge.cluster.Graph(client, tmp_path / "g", shards=1) as graph:
+        places, address = graph._open, held_by(graph)["shard-0-of-1"]
+        begun = time.monotonic()
+        client.retire_workers([address], close_workers=True)
+        with pytest.raises(everedge.cluster.ShardLostError, match=f"the worker {address} is gone"):
+            places._put_shard(0, "shard-0-of-2", address, places.state)
+        assert time.monotonic() - begun < 20

@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -532,12 +532,16 @@ class Places:
         return bool(self._lost())
 
     def _lost(self) -> list[Place]:
-        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        workers = self._workers()
 
         def is_lost(place: Place) -> bool:
             return place.future.status != "finished" or place.address not in workers or place in self._given_up
 
         return [place for place in self._places() if is_lost(place)]
+
+    def _workers(self) -> Container[str]:
+        workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        return workers
 
     def _places(self) -> list[Place]:
         return [self.versions, *self.version_copies, *(place for copies in self.copies for place in copies)]
@@ -677,10 +681,23 @@ class Places:
         try:
             # An actor belongs to the client that is the current one when it is made.
             with self.client.as_current():
-                return Place(future, future.result(timeout=self._wait), address, name)
+                return Place(future, self._made(future, address), address, name)
         except BaseException:
             self.client.cancel([future], force=True)
             raise
+
+    def _made(self, future: Future[Any], address: str) -> Actor:
+        """Wait for an actor, as long as there is the worker that is to have it: no other one takes its place."""
+        until = time.monotonic() + self._wait
+        while True:
+            try:
+                actor: Actor = future.result(timeout=LOOK_SECONDS)
+                return actor
+            except TimeoutError:
+                if address not in self._workers():
+                    raise ShardLostError(f"the worker {address} is gone") from None
+                if time.monotonic() > until:
+                    raise
 
 
 def _names(name: str, replicas: int) -> list[str]:
