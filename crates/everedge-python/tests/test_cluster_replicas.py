@@ -486,7 +486,7 @@ def test_a_worker_that_is_gone_is_not_waited_for(client: Client, tmp_path: Path)
     with everedge.cluster.Graph(client, tmp_path / "g", shards=1) as graph:
         places, address = graph._open, held_by(graph)["shard-0-of-1"]
         begun = time.monotonic()
-        client.retire_workers([address], close_workers=True)
+        kill(client, address)
         with pytest.raises(everedge.cluster.ShardLostError, match=f"the worker {address} is gone"):
             places._put_shard(0, "shard-0-of-2", address, places.state)
         assert time.monotonic() - begun < 20
