@@ -60,24 +60,23 @@ impl Filter {
             lists.for_each(words, |src, range| {
                 edges.extend(neighbors[range].iter().map(|neighbor| (src, neighbor.load(Relaxed))));
             });
-            filter.take_in(index, edges.len(), |at| edges.get(at).copied());
+            filter.take_in(index, &edges, |&edge| edge);
         }
         filter
     }
 
-    /// Takes in `count` edges that the version number `index` adds, each from `edge`, by one thread at a time. Nothing is lost if
-    /// the version then does not come to be.
-    pub(crate) fn take_in(&self, index: usize, count: usize, edge: impl Fn(usize) -> Option<Edge>) {
+    /// Takes in what the version number `index` adds, by one thread at a time. Nothing is lost if the version then does not come
+    /// to be.
+    pub(crate) fn take_in<T>(&self, index: usize, added: &[T], edge: impl Fn(&T) -> Edge) {
         let bits = bits_of(index).map(|bit| 1 << bit);
-        for at in 0..count {
-            edge(at + AHEAD).into_iter().for_each(|edge| self.prefetch(edge));
-            let slots = edge(at).map(|edge| self.slots_of(edge));
-            for (slot, bit) in slots.into_iter().flatten().zip(bits) {
+        for (at, one) in added.iter().enumerate() {
+            added.get(at + AHEAD).into_iter().for_each(|ahead| self.prefetch(edge(ahead)));
+            for (slot, bit) in self.slots_of(edge(one)).into_iter().zip(bits) {
                 let slot = &self.slots[slot];
                 slot.store(slot.load(Relaxed) | bit, Relaxed);
             }
         }
-        self.edges.fetch_add(count, Relaxed);
+        self.edges.fetch_add(added.len(), Relaxed);
         self.versions.store(index + 1, Relaxed);
     }
 

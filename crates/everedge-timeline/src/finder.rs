@@ -104,14 +104,16 @@ impl<'a> Finder<'a> {
     }
 
     /// Looks for some edges, each the list and the neighbor, in the first version: those that are asked for next, in
-    /// their order, each once. `is_in_all` if later versions are likely asked for those that the first one has.
+    /// their order, each once.
     ///
     /// A search waits for memory more than for anything else, so those of a block wait together.
-    pub(crate) fn look_ahead(&mut self, edges: &[Edge], is_in_all: bool) {
+    pub(crate) fn look_ahead(&mut self, edges: &[Edge]) {
         let Some(index) = self.index else { return };
         let (lists, words) = (&self.tip.segments()[0].lists[self.direction], self.tip.words());
         let neighbors = lists.neighbors(words);
         let alive = &self.tip.alive()[self.direction][0];
+        // Without weights it makes no difference which of equal edges goes: what the first version has is enough.
+        let asks_later = !lists.weights(words).is_empty();
         let load_marks = |(v, neighbor): Edge| {
             if let Some(filter) = self.filter {
                 filter.prefetch(self.edge(v, neighbor));
@@ -120,7 +122,7 @@ impl<'a> Finder<'a> {
         let load = |block: &[Edge]| {
             for &(v, neighbor) in block {
                 lists.prefetch_range(words, v);
-                if is_in_all {
+                if asks_later {
                     load_marks((v, neighbor));
                 }
             }
@@ -143,7 +145,7 @@ impl<'a> Finder<'a> {
                 let is_below = |other: &AtomicU32| other.load(Relaxed) < neighbor;
                 let start = part.start + neighbors[part].partition_point(is_below);
                 let equal = equal_from(neighbors, start..list.end, neighbor);
-                if !is_in_all && equal.is_empty() {
+                if !asks_later && equal.is_empty() {
                     load_marks((v, neighbor));
                 }
                 found.push(equal.start as u32..equal.end as u32);

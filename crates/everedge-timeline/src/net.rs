@@ -115,7 +115,7 @@ fn net_of(
         let (mut net, mut finder) = (Net::default(), finder.clone());
         let equal = || pieces[0].chunk_by(|a, b| a.ends() == b.ends());
         let asked = equal().filter(|equal| equal.iter().any(asks)).map(|equal| equal[0].ends());
-        finder.look_ahead(&asked.collect::<Vec<_>>(), options.weighted && !options.simple);
+        finder.look_ahead(&asked.collect::<Vec<_>>());
         for equal in equal() {
             net.take_equal(equal, &mut finder, (tip, direction), options);
         }

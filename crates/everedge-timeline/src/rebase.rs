@@ -144,8 +144,8 @@ impl Move<'_> {
         let mut after = Finder::new((self.base, true), direction, of_base.len());
         let of_pairs = || of_base.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
         let pairs: Vec<Edge> = of_pairs().map(|equal| (equal[0].0, equal[0].1)).collect();
-        before.look_ahead(&pairs, true);
-        after.look_ahead(&pairs, true);
+        before.look_ahead(&pairs);
+        after.look_ahead(&pairs);
         for equal in of_pairs() {
             let (v, neighbor, _) = equal[0];
             let all_before = before.find(v, neighbor, usize::MAX);

@@ -110,8 +110,7 @@ impl Tip {
     /// Takes what the next version adds into the filter, if there is one: where it is stored is told later.
     pub(crate) fn announce(&self, entries: &[Entry]) {
         if let Some(filter) = self.filter.get() {
-            let edge = |at: usize| entries.get(at).map(|&(src, dst, _)| (src, dst));
-            filter.take_in(self.segments.len(), entries.len(), edge);
+            filter.take_in(self.segments.len(), entries, |&(src, dst, _)| (src, dst));
         }
     }
 

@@ -115,7 +115,7 @@ class Places:
             if is_new:
                 self._create(found, shards or len(found), replicas or 1, create)
             else:
-                self._open_versions(found, None if not gives_up_lost else 0)
+                self._open_versions(found, gives_up_lost=gives_up_lost)
                 self._check(shards, replicas, given)
             for shard in range(self.shard_count):
                 # Also where an earlier creation did not come to its end.
@@ -142,56 +142,56 @@ class Places:
         self.versions = self._put_versions("versions", min(found), (shards, create, replicas))
         self.state = self._state()
 
-    def _open_versions(self, found: dict[str, Found], epoch: int | None) -> None:
-        """Open the newest of the files of versions. One that is not there might be newer, unless that one has come to an epoch."""
+    def _open_versions(self, found: dict[str, Found], known: State | None = None, *, gives_up_lost: bool = False) -> None:
+        """Open the newest of the logs of versions.
+
+        One that is not there might be newer, unless that is `known` to be no newer than this one, or given up.
+        """
         logs = {(name, address): said for address, one in found.items() for name, said in one.logs.items()}
         logs = {place: said for place, said in logs.items() if place not in self._bad} or logs
-        whole = self._of_one_graph({place: said for place, said in logs.items() if not isinstance(said, str)})
+        whole = {place: said for place, said in logs.items() if not isinstance(said, str)}
         damage = {name: said for (name, _), said in logs.items() if isinstance(said, str)}
+        if known is not None:
+            whole = {place: log for place, log in whole.items() if log.graph == known.graph}
+        self._check_is_one(whole)
         if not whole and damage:
             raise CorruptionError(next(iter(damage.values())))
         if not whole:
             raise ShardLostError(f"no worker has `{self._path('versions')}`: start the worker whose disk has it")
-        name, address = max(whole, key=lambda place: (whole[place].epoch, whole[place].end))
-        newest = whole[name, address]
-        if epoch is not None and newest.epoch < epoch:
+        last = max(whole, key=lambda place: (whole[place].epoch, whole[place].end))
+        newest = whole[last]
+        if known is not None and newest.epoch < known.epoch:
             raise ShardLostError(
-                f"no worker has the last `{self._path('versions')}`, and the one of {address} is older: start the worker whose disk has it"
+                f"no worker has the last `{self._path('versions')}`, and the one of {last[1]} is older: start the worker whose disk has it"
             )
         # Those of another set of copies are none of this one.
-        known = {name for (name, _), log in whole.items() if log.attached == newest.attached}
-        missing = set(_names("versions", newest.replicas)) - known if newest.attached else set()
-        if missing and (epoch is None or newest.epoch < epoch):
+        of_set = {place: log for place, log in whole.items() if newest.attached and log.attached == newest.attached}
+        missing = set(_names("versions", newest.replicas)) - {name for name, _ in of_set} if newest.attached else set()
+        if missing and known is None and not gives_up_lost:
             one = min(missing)
             raise ShardLostError(
                 f"{damage.get(one, f'no worker has the last `{self._path(one)}`')}; it may be newer than the copy that there is: start"
                 " the worker whose disk has it, or, if it is lost for ever, open the graph with give_up_lost=True"
             )
-        # All of its set have what was acknowledged, if a disk does not take what opening it writes.
-        others = [place for place, log in whole.items() if newest.attached and log.epoch == newest.epoch]
-        for name, address in sorted(others, key=lambda place: place != (name, address)) or [(name, address)]:
-            try:
-                self.versions = self._put_versions(name, address, None)
-                break
-            except IoError as error:
-                if others:
-                    self._bad.add((name, address))
-                failed = error
-        else:
-            raise failed
+        self.versions = self._put_one_of([last, *(place for place, log in of_set.items() if log.epoch == newest.epoch and place != last)])
         self.state = self._state()
 
-    def _of_one_graph(self, logs: dict[tuple[str, str], Log]) -> dict[tuple[str, str], Log]:
-        """Leave out logs of other graphs than the one that is open. Raises `NotAGraphError` if none is yet, and there are two."""
-        if hasattr(self, "state"):
-            return {place: log for place, log in logs.items() if log.graph == self.state.graph}
-        places = {log.graph: address for (_, address), log in logs.items() if log.shards}
-        if len(places) > 1:
-            one, other, *_ = sorted(places.values())
+    def _check_is_one(self, logs: dict[tuple[str, str], Log]) -> None:
+        addresses = {log.graph: address for (_, address), log in logs.items() if log.shards}
+        if len(addresses) > 1:
+            one, other, *_ = sorted(addresses.values())
             raise NotAGraphError(
                 f"`{self.path}` is another graph on {one} than on {other}: move the one that you do not want out of the way"
             )
-        return logs
+
+    def _put_one_of(self, logs: list[tuple[str, str]]) -> Place:
+        """Open the first of some logs that its disk lets be written; each has all that was acknowledged."""
+        for name, address in logs[:-1]:
+            try:
+                return self._put_versions(name, address, None)
+            except IoError:
+                self._bad.add((name, address))
+        return self._put_versions(*logs[-1], None)
 
     @property
     def shard_count(self) -> int:
@@ -298,7 +298,7 @@ class Places:
             # The files of the others have all that was acknowledged.
             self._close([*self.version_copies, *([self.versions] if self.versions in self._given_up else [])])
             self.version_copies = []
-            self._open_versions(found, self.state.epoch)
+            self._open_versions(found, self.state)
         state = self._state()
         copies = [[place for place in of_shard if place not in lost] for of_shard in self.copies]
         if state.shards != len(copies):

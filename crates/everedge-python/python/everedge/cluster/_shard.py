@@ -165,13 +165,7 @@ class Shard:
 
     def _apply_batch(self, entry: Entry) -> None:
         batch = entry.batch
-        if batch is None or batch not in self._staging:
-            if entry.needs(self.shard):
-                raise CorruptionError(
-                    f"`{self._directory}`: version {entry.version} has edges of shard {self.shard}, and they are not there: restore"
-                    " the directory from a copy"
-                )
-        else:
+        if batch is not None and batch in self._staging:
             staged = self._staging.get(batch)
             src, dst, weights = staged.columns
             self._applied.begin(entry.version, self._updates())
@@ -179,10 +173,15 @@ class Shard:
                 self._graph.add_edges(src, dst, weights)
             else:
                 self._graph.delete_edges(src, dst)
-            # Before anything else: it must not come in again.
-            self._version = entry.version
-            self._drop(batch)
+        elif entry.needs(self.shard):
+            raise CorruptionError(
+                f"`{self._directory}`: version {entry.version} has edges of shard {self.shard}, and they are not there: restore"
+                " the directory from a copy"
+            )
+        # Before anything else: it must not come in again.
         self._version = entry.version
+        if batch is not None:
+            self._drop(batch)
 
     def _drop(self, batch: str) -> None:
         # What stays of it is dropped when shards meet again.
